@@ -124,9 +124,6 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Se
 	}
 }
 
-// errOtherChange: an id of a change of the sale was used for another one.
-var errOtherChange = sale.Refuse(sale.Conflicting, "the change id was used for another change")
-
 // refuseSeeding refuses an addition or a withdrawal because of the newest edit, or because of the
 // newest addition or withdrawal that can be read.
 func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen, edit table.Item) error {

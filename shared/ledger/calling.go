@@ -164,3 +164,9 @@ const (
 	completeCall = "SET #hi = :hi, #stock = :stock"
 	closeCall    = "SET #hi = :lo" // it calls nobody
 )
+
+// ifUncalled is the condition of each step of a withdrawal from a sale with a draw: a look at
+// the sale beforehand would not keep a step away from a call that begins meanwhile.
+const ifUncalled = "attribute_not_exists(#call)"
+
+var errCalled = sale.Refuse(sale.Conflicting, "people have been called: the units are kept for them")

@@ -13,6 +13,55 @@ import (
 	"flashsale/shared/sale"
 )
 
+// Cancel releases the user's own claim. The same again gets the same answer. The unit
+// goes back on sale with the next pass of ReleaseDue.
+//
+// It fails with sale.OrderNotFound; with sale.NotCancellable if the sale asks for no
+// payment; with sale.OrderPending, sale.OrderPaid or sale.OrderExpired, each with the
+// claim; with sale.SaleNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) Cancel(ctx context.Context, saleID, user string) (sale.Claim, error) {
+	s, err := l.existing(ctx, table.MaxTries, saleID)
+	if err != nil {
+		return sale.Claim{}, err
+	}
+	if s.PayWithin == 0 {
+		return sale.Claim{}, sale.Refuse(sale.NotCancellable, "orders of this sale are final")
+	}
+	held, err := l.claim(ctx, s, user)
+	if err != nil {
+		return sale.Claim{}, err
+	}
+	if held.State() != sale.Confirmed {
+		return answerCancel(held)
+	}
+	if _, err := l.release(ctx, s, held.Shard, []unpaid{{user, held.OrderID}}, sale.ByBuyer); err != nil {
+		return sale.Claim{}, err
+	}
+	// Whoever decided, its write is in the table now.
+	if held, err = l.claim(ctx, s, user); err != nil {
+		return sale.Claim{}, err
+	}
+	return answerCancel(held)
+}
+
+// answerCancel answers a cancellation from the state of the claim.
+func answerCancel(held sale.Claim) (sale.Claim, error) {
+	refuse := func(code sale.Code, detail string) (sale.Claim, error) {
+		return sale.Claim{}, &sale.Error{Code: code, Detail: detail, Claim: &held}
+	}
+	switch held.State() {
+	case sale.Cancelled:
+		return held, nil
+	case sale.Pending:
+		return refuse(sale.OrderPending, "the order has no number yet; try again in a few seconds")
+	case sale.Paid:
+		return refuse(sale.OrderPaid, "the order is paid")
+	case sale.Expired:
+		return refuse(sale.OrderExpired, "the order was not paid in time")
+	}
+	return sale.Claim{}, sale.AsInternal(errors.New("a released claim is in no final state"))
+}
+
 // OrderCancelled is an order that the office has cancelled.
 type OrderCancelled struct {
 	sale.CancelledOrder

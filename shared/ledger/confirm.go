@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/table"
@@ -350,20 +349,6 @@ func (l *Ledger) checkOrders(ctx context.Context, existing []*confirming) {
 			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), o.ClaimID, o.SaleID)
 		}
 		c.Err = sale.AsInternal(err)
-	}
-}
-
-// statements are the texts of the batched writes, built once for the table. They use
-// only what both DynamoDB and the local engine support: one SET with one assignment, IS
-// MISSING instead of attribute_not_exists.
-type statements struct{ setOrderText, insertOrderText *string }
-
-func newStatements(table string) statements {
-	return statements{
-		setOrderText: aws.String(`UPDATE "` + table + `"` +
-			` SET orderId = ? WHERE pk = ? AND sk = ? AND claimId = ? AND orderId IS MISSING`),
-		insertOrderText: aws.String(`INSERT INTO "` + table + `"` +
-			` VALUE {'pk': ?, 'sk': ?, 'saleId': ?, 'user': ?, 'claimId': ?}`),
 	}
 }
 

@@ -11,15 +11,8 @@ import (
 
 	"flashsale/shared/draw"
 	"flashsale/shared/ledger/table"
-	"flashsale/shared/recent"
 	"flashsale/shared/sale"
 )
-
-// Draw is what everybody may know of a draw, but for its roll.
-type Draw struct {
-	draw.Head
-	Calls []draw.Call // in their order
-}
 
 // DrawState is a draw as the draw function sees it.
 type DrawState struct {
@@ -42,54 +35,8 @@ func (s DrawState) NextCallAt(gap time.Duration) time.Time {
 	return s.Sale.ClosesAt.Add(gap)
 }
 
-const (
-	// drawAge is how long an environment remembers what may still change of a draw.
-	drawAge = 2 * time.Second
-	// maxPages bounds the pages of rolls that an environment remembers, and maxParts the parts of
-	// pages: those of a whole roll, which is 32 MB with a million entrants.
-	maxPages = draw.Pages
-	maxParts = maxPages * pageParts
-)
-
-// draws is what an environment remembers of draws. Only public expires: the rest is final.
-type draws struct {
-	public  *recent.Memory[string, Draw]
-	secrets *recent.Memory[string, []byte]
-	heads   *recent.Memory[string, draw.Head] // with a seed
-	calls   *recent.Memory[callID, draw.Call] // complete ones; others for a moment
-	pages   *recent.Memory[pageID, []draw.Leaf]
-	parts   *recent.Memory[partID, []draw.Leaf]
-}
-
-type callID struct {
-	saleID string
-	number int64
-}
-
-type pageID struct {
-	saleID string
-	page   byte
-}
-
-type partID struct {
-	saleID string
-	page   byte
-	part   int
-}
-
-func newDraws() *draws {
-	return &draws{
-		public:  recent.NewMemory[string, Draw](maxViews),
-		secrets: recent.NewMemory[string, []byte](maxViews),
-		heads:   recent.NewMemory[string, draw.Head](maxViews),
-		calls:   recent.NewMemory[callID, draw.Call](maxViews),
-		pages:   recent.NewMemory[pageID, []draw.Leaf](maxPages),
-		parts:   recent.NewMemory[partID, []draw.Leaf](maxParts),
-	}
-}
-
-// forever is until when what is final may be remembered.
-var forever = time.Unix(1<<40, 0)
+// drawAge is how long an environment remembers what may still change of a draw.
+const drawAge = 2 * time.Second
 
 // Draw returns what is public of the draw of a sale that Sale returned, at most two seconds
 // old. It fails with sale.DrawNotFound, sale.Busy or sale.Internal.

@@ -11,18 +11,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Edited is a sale after an edit.
-type Edited struct {
-	// Sale was read after every shard had been written.
-	Sale sale.Sale
-	// Applied is false if the edit had been applied before, or if a newer edit agrees
-	// with it.
-	Applied bool
-	// Seen is what the author has seen with this change, and of others what the request had seen. It is
-	// zero if the request did not say that.
-	Seen sale.Seen
-}
-
 // Edit pauses, resumes or reschedules a sale, or gives its unpaid orders more time: the sale item first, then every
 // shard. It returns after the last shard, so once a pause has returned, no unit leaves any shard
 // (P14), and once an extension has, no order expires before its time (P38). e must have passed Check.

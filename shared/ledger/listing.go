@@ -109,10 +109,6 @@ func noted[T any](r *table.Reader, name string) *T {
 	return v
 }
 
-// cursorFormat changes whenever a pass that another version has begun cannot be
-// continued, as when it has not counted something.
-const cursorFormat = 3
-
 // SaveCursor stores a pass for the next invocation, unless the table is too busy; with it the
 // books of the pass before, unless r is nil: that pass is not complete. It fails with
 // sale.Internal.
@@ -179,3 +175,32 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// unlessBusy: a note in a listing that the busy table does not take, or keeps, only costs the next pass or count.
+func unlessBusy(err error) error {
+	if sale.CodeOf(err) == sale.Busy {
+		return nil
+	}
+	return err
+}
+
+// ReleasePass is one pass over a sale's claims that releases those that are due. It may
+// be cut off and continue in another process; passes may overlap. The listing stores it.
+type ReleasePass struct {
+	Began time.Time `json:"began"`
+	// Bucket and After say where to continue: after that user of that bucket.
+	Bucket int    `json:"bucket"`
+	After  string `json:"after,omitempty"`
+	// NextPayBy is the earliest payBy of the claims that the pass has left unpaid; zero if
+	// there is none. See Listing.NextPayBy for its name in the table.
+	NextPayBy time.Time `json:"nextDue"`
+	// RecalledAt is its sale's, if the pass is a recall's. A recall does not continue another
+	// pass, which has left out what was not due.
+	RecalledAt time.Time `json:"recalledAt,omitzero"`
+	// PausedAt is by when every shard of a recalled sale was paused.
+	PausedAt time.Time `json:"pausedAt,omitzero"`
+	// Again: a recall's pass has seen a claim that is not finished, so another pass follows.
+	Again bool `json:"again,omitempty"`
+}
+
+func (p *ReleasePass) isRecall() bool { return !p.RecalledAt.IsZero() }

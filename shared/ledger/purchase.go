@@ -11,30 +11,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Request asks for one unit of a sale for one user. SaleID, User and, if not
-// empty, Key must have passed sale.ValidID and sale.ValidUser.
-type Request struct {
-	SaleID string
-	User   string
-	Key    string // the Idempotency-Key, or ""
-	// CheckUser, if not nil, is called before a unit is taken, but only if the sale would
-	// sell one now and no claim of the user is known. It may be slow, so nothing is held
-	// while it runs. Its error, with a code of package sale, ends the purchase.
-	CheckUser func(ctx context.Context, closesAt time.Time) error
-	// CallGap is the time between two calls of a draw, for saying when the next one may be.
-	CallGap time.Duration
-}
-
-// PurchaseResult is the result of a request; one that failed may have a claim and tries, too.
-type PurchaseResult struct {
-	// Claim is the user's claim; zero if the request found none.
-	Claim sale.Claim
-	// New: this call took the unit, so its order message has not been sent yet.
-	New bool
-	// Tries counts the transactions that were tried.
-	Tries int
-}
-
 // Purchase takes one unit for the user in one transaction: a stock shard's
 // stock > 0 minus one, and the user's claim if absent (P1, P3); in a sale with a group also
 // the user's guard in it, if absent (P34). It returns only after the claim is committed (P4).
@@ -80,25 +56,6 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error
 	}
 }
 
-// purchasing is the state of one call of Purchase.
-type purchasing struct {
-	ledger  *Ledger
-	request Request
-	view    *view
-	claimID string
-	// tries counts the transactions. Those without a definite answer use up what is left:
-	// a try that found a shard empty, which the table then lists, costs nothing.
-	tries int
-	left  table.Tries
-	// moves counts how often the call left a shard for another, so that it does not come
-	// back to the same one.
-	moves int
-	// opens is when the call of a draw begins in which it is the user's turn.
-	opens time.Time
-	// unsure: a try had no answer and may still be applied, so no refusal is certain.
-	unsure bool
-}
-
 // run tries the transaction on one shard after another, until its outcome is final or the
 // tries or the time are used up.
 func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
@@ -140,16 +97,6 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 	}
 }
 
-// step is what follows a try.
-type step int
-
-const (
-	finish      step = iota // the call ends with the try's result and error
-	tryAnother              // at once: nobody tries that shard again
-	waitAndStay             // the next try may be on the same shard
-	waitAndMove             // the next try is on another shard
-)
-
 // try tries the transaction on a shard, once. Unless the call is to finish, its error is
 // why there is no result.
 func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.Time) (step, PurchaseResult, error) {
@@ -181,8 +128,40 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 	return finishWith(p.fail(sale.Internal, err))
 }
 
-func finishWith(result PurchaseResult, err error) (step, PurchaseResult, error) {
-	return finish, result, err
+// handleCancelled says what follows a transaction that was cancelled with err, and closes
+// the shard if it is empty.
+func (p *purchasing) handleCancelled(
+	ctx context.Context, s *snapshot, shard int, now time.Time, err error,
+) (step, PurchaseResult, error) {
+	v, readErr := readPurchase(err, &s.sale, p.opens, now)
+	switch {
+	case readErr != nil:
+		return finishWith(p.fail(sale.Internal, readErr))
+	case v.holder != nil:
+		return finishWith(p.answerWithClaim(&s.sale, *v.holder, now))
+	case v.guard != nil:
+		return p.answerWithGuard(ctx, s, *v.guard, err)
+	case v.otherCall:
+		return finishWith(p.fail(sale.Busy, err))
+	case v.refusal != nil && p.unsure:
+		return finishWith(p.fail(sale.Busy, v.refusal))
+	case v.refusal != nil:
+		// The same transaction also found that the user has no claim.
+		return finish, PurchaseResult{Tries: p.tries}, p.withWait(&s.sale, v.refusal)
+	case v.keepShard:
+		return waitAndStay, PurchaseResult{}, err
+	case !v.empty:
+		return waitAndMove, PurchaseResult{}, err
+	}
+	p.view.observe(s.sale.Version, shard)
+	p.closeShards(ctx, s.sale.Version, table.MaxTries)
+	switch listed, avoided := p.view.isEmpty(shard); {
+	case listed:
+		return tryAnother, PurchaseResult{}, err
+	case !avoided:
+		return waitAndMove, PurchaseResult{}, err // the sale has changed
+	}
+	return waitAndStay, PurchaseResult{}, err // on the shard that now takes its place
 }
 
 // takeUnit is the stock half of the transaction. Its condition includes the window and
@@ -200,15 +179,6 @@ func (p *purchasing) takeUnit(s *sale.Sale, shard int, now time.Time) types.Tran
 		take.Values[":opens"] = table.Millis(p.opens)
 	}
 	return p.ledger.table.Action(take)
-}
-
-// fail ends a call without a definite answer. After a try with an unknown outcome even
-// an unexpected failure is "busy": the unit may be the user's.
-func (p *purchasing) fail(code sale.Code, err error) (PurchaseResult, error) {
-	if p.unsure {
-		code = sale.Busy
-	}
-	return PurchaseResult{Tries: p.tries}, sale.Fail(code, err)
 }
 
 var errUnlisted = errors.New("the sale does not list every empty shard yet")

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -10,42 +9,6 @@ import (
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
 )
-
-// handleCancelled says what follows a transaction that was cancelled with err, and closes
-// the shard if it is empty.
-func (p *purchasing) handleCancelled(
-	ctx context.Context, s *snapshot, shard int, now time.Time, err error,
-) (step, PurchaseResult, error) {
-	v, readErr := readPurchase(err, &s.sale, p.opens, now)
-	switch {
-	case readErr != nil:
-		return finishWith(p.fail(sale.Internal, readErr))
-	case v.holder != nil:
-		return finishWith(p.answerWithClaim(&s.sale, *v.holder, now))
-	case v.guard != nil:
-		return p.answerWithGuard(ctx, s, *v.guard, err)
-	case v.otherCall:
-		return finishWith(p.fail(sale.Busy, err))
-	case v.refusal != nil && p.unsure:
-		return finishWith(p.fail(sale.Busy, v.refusal))
-	case v.refusal != nil:
-		// The same transaction also found that the user has no claim.
-		return finish, PurchaseResult{Tries: p.tries}, p.withWait(&s.sale, v.refusal)
-	case v.keepShard:
-		return waitAndStay, PurchaseResult{}, err
-	case !v.empty:
-		return waitAndMove, PurchaseResult{}, err
-	}
-	p.view.observe(s.sale.Version, shard)
-	p.closeShards(ctx, s.sale.Version, table.MaxTries)
-	switch listed, avoided := p.view.isEmpty(shard); {
-	case listed:
-		return tryAnother, PurchaseResult{}, err
-	case !avoided:
-		return waitAndMove, PurchaseResult{}, err // the sale has changed
-	}
-	return waitAndStay, PurchaseResult{}, err // on the shard that now takes its place
-}
 
 // verdict is what a cancelled purchase means. One without holder, guard, empty and refusal means
 // nothing but contention: try once more.

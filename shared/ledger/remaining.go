@@ -20,20 +20,6 @@ const (
 	unchangedAge = time.Minute
 )
 
-// Remaining is the stock as shown on the sale page.
-type Remaining struct {
-	Units int64
-	// Approximate: scaled from a sample, because the sale has more shards with
-	// stock than one read covers.
-	Approximate bool
-}
-
-// edition is one version of a sale.
-type edition struct {
-	saleID  string
-	version int64
-}
-
 // Remaining counts the units left in a sale that Sale returned, at most once a
 // second, and at most once a minute before the opening and after the end. While at most 100
 // shards have stock it reads them all, else it scales from 100 of them; it is 0 only if every

@@ -22,7 +22,6 @@ import (
 // absent and never changes. Which part a leaf belongs to does not depend on other leaves, so
 // runs that overlap may put parts of one page, although they have read different entries.
 const (
-	pageParts = 4
 	// maxPartLeaves bounds a part: 12,000 leaves are 384 KB.
 	maxPartLeaves = 12_000
 	// entriesAtOnce bounds what is read of the entries in one call: with more, decoding the

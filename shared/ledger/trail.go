@@ -253,3 +253,18 @@ func (l *Ledger) historyOf(ctx context.Context, s sale.Sale, id string, after in
 
 // errHalf: the newest edit of a sale is not visible as a whole.
 var errHalf = sale.Fail(sale.Busy, errors.New("the entry of the newest edit is not visible yet"))
+
+// errOtherChange: an id of a change of the sale was used for another one.
+var errOtherChange = sale.Refuse(sale.Conflicting, "the change id was used for another change")
+
+// Edited is a sale after an edit.
+type Edited struct {
+	// Sale was read after every shard had been written.
+	Sale sale.Sale
+	// Applied is false if the edit had been applied before, or if a newer edit agrees
+	// with it.
+	Applied bool
+	// Seen is what the author has seen with this change, and of others what the request had seen. It is
+	// zero if the request did not say that.
+	Seen sale.Seen
+}

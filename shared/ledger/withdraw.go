@@ -229,9 +229,3 @@ func (p *withdrawal) fromSale(k int, units, stock int64) types.TransactWriteItem
 	}
 	return p.table.Action(lower)
 }
-
-// ifUncalled is the condition of each step of a withdrawal from a sale with a draw: a look at
-// the sale beforehand would not keep a step away from a call that begins meanwhile.
-const ifUncalled = "attribute_not_exists(#call)"
-
-var errCalled = sale.Refuse(sale.Conflicting, "people have been called: the units are kept for them")
