@@ -1,7 +1,7 @@
-// Package draw is the arithmetic of a draw: the receipts of those who entered, the roll that
+// Package draw is the arithmetic of a draw: the entries of those who take part, the roll that
 // they are on, and the order that public dice give them. It has no state and reads no clock.
 //
-// Everything after the receipt follows from what is public: the leaves, the sale's id and the
+// Everything after the entry follows from what is public: the leaves, the sale's id and the
 // signature of a round of a randomness beacon. Whoever has these computes the same order.
 package draw
 
@@ -18,8 +18,8 @@ import (
 const Pages = 256
 
 type (
-	// Nonce makes the leaf of a user one that nobody else can compute. Its owner gets it with
-	// the receipt.
+	// Nonce makes the leaf of a user one that nobody else can compute. Its owner gets it on
+	// entering.
 	Nonce [sha256.Size]byte
 	// Leaf is a user on a roll. It says nothing about the user without the nonce.
 	Leaf [sha256.Size]byte

@@ -10,7 +10,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Add adds units to a sale: shard by shard, each in one transaction with a receipt, so
+// Add adds units to a sale: shard by shard, each in one transaction with the step that it is, so
 // that the addition applies exactly once per shard however often it is repeated or
 // interrupted (P15). The same transaction raises the sale's version and takes the shard
 // out of the empty set, so the set stays correct and a sold-out sale sells again. a
@@ -29,7 +29,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	if err := l.announceSeeding(ctx, s, a.Seen, asks); err != nil {
 		return Seeding{}, err
 	}
-	applied, err := l.table.Receipts(ctx, a.SaleID, table.SeedHead(a.SeedID))
+	applied, err := l.table.Under(ctx, a.SaleID, table.SeedHead(a.SeedID))
 	if err != nil {
 		return Seeding{}, err
 	}
@@ -196,11 +196,11 @@ func sameSeeding(stored table.Item, c sale.Change) error {
 
 // addToShard adds units to one shard, and reports whether this call did.
 func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units int64) (bool, error) {
-	receipt := table.With(table.SeedShardKey(a.SaleID, a.SeedID, k), table.Item{
+	step := table.With(table.SeedShardKey(a.SaleID, a.SeedID, k), table.Item{
 		"units": table.N(units), "at": table.Millis(l.now()),
 	})
 	reasons, err := l.table.RetryTransaction(ctx,
-		l.table.Put(receipt),
+		l.table.Put(step),
 		l.table.Action(table.Update{
 			Key: table.StockKey(a.SaleID, k), Expr: "SET #stock = #stock + :u, #seeded = #seeded + :u",
 			If: "attribute_exists(pk)", Values: table.Item{":u": table.N(units)},
@@ -215,7 +215,7 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 	)
 	switch {
 	case reasons != nil && table.Failed(reasons[0]):
-		return false, nil // its receipt exists: applied before
+		return false, nil // its step exists: applied before
 	case reasons != nil && isSealed(reasons[3]):
 		return false, sale.RefuseSealed()
 	}

@@ -147,7 +147,7 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]table.
 	a.Closed = began.Sub(s.Ends()) >= DrainAfter
 	a.Sold, a.Claims = make([]int64, s.Shards), make([]int64, s.Shards)
 	for b := range s.Buckets {
-		a.Places = append(a.Places, Place{Bucket: b})
+		a.Positions = append(a.Positions, Position{Bucket: b})
 	}
 	for k, one := range shards {
 		a.Sold[k] = one.Sold()
@@ -299,25 +299,25 @@ func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]table
 func (l *Ledger) auditClaims(ctx context.Context, s sale.Sale, a *Audit, stranded Stranded) error {
 	var mu sync.Mutex // guards a, but for its places, and orders the calls of stranded
 	var failed atomic.Bool
-	err := table.EachOf("bucket", len(a.Places), func(i int) error {
-		for place := &a.Places[i]; !place.read && !failed.Load(); {
-			if err := l.auditPage(ctx, s, a, place, &mu, stranded); err != nil {
+	err := table.EachOf("bucket", len(a.Positions), func(i int) error {
+		for at := &a.Positions[i]; !at.read && !failed.Load(); {
+			if err := l.auditPage(ctx, s, a, at, &mu, stranded); err != nil {
 				failed.Store(true)
 				return err
 			}
 		}
 		return nil
 	})
-	a.Places = slices.DeleteFunc(a.Places, func(p Place) bool { return p.read })
+	a.Positions = slices.DeleteFunc(a.Positions, func(p Position) bool { return p.read })
 	return err
 }
 
 // pageClaims bounds a page, so that the pages that are held at a time need little memory.
 const pageClaims = 1000
 
-// auditPage reads the page of claims at a place and adds it to the pass, all or nothing.
+// auditPage reads the page of claims at a position and adds it to the pass, all or nothing.
 func (l *Ledger) auditPage(
-	ctx context.Context, s sale.Sale, a *Audit, at *Place, mu *sync.Mutex, stranded Stranded,
+	ctx context.Context, s sale.Sale, a *Audit, at *Position, mu *sync.Mutex, stranded Stranded,
 ) error {
 	l.pages <- struct{}{}
 	defer func() { <-l.pages }()
@@ -339,7 +339,7 @@ func (l *Ledger) auditPage(
 	if err != nil {
 		return err
 	}
-	next := Place{Bucket: at.Bucket}
+	next := Position{Bucket: at.Bucket}
 	bucket, after, err := table.PageEnd(out, at.Bucket)
 	if err != nil {
 		return err

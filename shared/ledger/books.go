@@ -116,8 +116,8 @@ type Audit struct {
 	Sold []int64 `json:"sold"`
 	// Claims counts the claims read so far, per shard.
 	Claims []int64 `json:"claims"`
-	// Places say where to continue, for each bucket that is not read to its end.
-	Places []Place `json:"places,omitempty"`
+	// Positions say where to continue, for each bucket that is not read to its end.
+	Positions []Position `json:"places,omitempty"`
 	// RefundsAfter is the last refund read so far, and RefundsRead says that there are no
 	// more.
 	RefundsAfter string `json:"refundsAfter,omitempty"`
@@ -177,8 +177,8 @@ type Audit struct {
 	calls []draw.Call
 }
 
-// Place is where to continue in a bucket: after that user, or nowhere if all were read.
-type Place struct {
+// Position is where to continue in a bucket: after that user, or nowhere if all were read.
+type Position struct {
 	Bucket int    `json:"bucket"`
 	After  string `json:"after,omitempty"`
 	read   bool

@@ -73,7 +73,7 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 }
 
 // announce stores the request, the draft and the listing, with a draw also the key of its
-// receipts, and adds the sale to its group; or
+// steps, and adds the sale to its group; or
 // it checks that the same request is already stored.
 func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale) error {
 	request := table.WithTerms(draft, table.With(table.CreateKey(c.SaleID), table.Item{

@@ -169,7 +169,7 @@ func utc(t sale.DrawTerms) sale.DrawTerms {
 	return t
 }
 
-// newLeafKey returns the item of a new key of receipts.
+// newLeafKey returns the item of a new key of entries.
 func (l *Ledger) newLeafKey(saleID string) (table.Item, error) {
 	secret := make([]byte, 32)
 	if _, err := l.table.Secret(secret); err != nil {
@@ -178,7 +178,7 @@ func (l *Ledger) newLeafKey(saleID string) (table.Item, error) {
 	return table.With(table.LeafKeyKey(saleID), table.Item{"leafKey": table.B(secret)}), nil
 }
 
-// leafKey returns the key that the receipts of a draw are made with.
+// leafKey returns the key that the entries of a draw are made with.
 func (l *Ledger) leafKey(ctx context.Context, tries int, saleID string) ([]byte, error) {
 	if secret, ok := l.draws.secrets.Get(saleID, l.now()); ok {
 		return secret, nil

@@ -12,7 +12,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Entry is a user's receipt: with the nonce they can show that the leaf on the roll is theirs.
+// Entry is a user's in a draw: with the nonce they can show that the leaf on the roll is theirs.
 type Entry struct {
 	Nonce draw.Nonce
 	Leaf  draw.Leaf
@@ -51,7 +51,7 @@ func (l *Ledger) Enter(
 		}
 		return entry, err
 	}
-	entry, err := l.Receipt(ctx, s, user)
+	entry, err := l.EntryOf(ctx, s, user)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -100,7 +100,7 @@ func (l *Ledger) Entry(ctx context.Context, saleID, user string, settle time.Dur
 }
 
 func (l *Ledger) entry(ctx context.Context, s sale.Sale, user string, settle time.Duration) (Entry, error) {
-	entry, err := l.Receipt(ctx, s, user)
+	entry, err := l.EntryOf(ctx, s, user)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -135,8 +135,8 @@ func (l *Ledger) entry(ctx context.Context, s sale.Sale, user string, settle tim
 
 var errNoEntry = sale.Refuse(sale.EntryNotFound, "the user has not entered the draw")
 
-// Receipt returns a user's nonce and leaf, whether or not they have entered.
-func (l *Ledger) Receipt(ctx context.Context, s sale.Sale, user string) (Entry, error) {
+// EntryOf returns a user's nonce and leaf, whether or not they have entered.
+func (l *Ledger) EntryOf(ctx context.Context, s sale.Sale, user string) (Entry, error) {
 	secret, err := l.leafKey(ctx, table.MaxTries, s.ID)
 	if err != nil {
 		return Entry{}, err

@@ -54,7 +54,7 @@ func (p *purchasing) turn(ctx context.Context, s *sale.Sale) (*sale.Error, error
 	if err != nil {
 		return nil, err
 	}
-	own, err := l.Receipt(ctx, *s, p.request.User)
+	own, err := l.EntryOf(ctx, *s, p.request.User)
 	if err != nil {
 		return nil, err
 	}

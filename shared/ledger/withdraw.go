@@ -20,13 +20,13 @@ type Withdrawn struct {
 
 // Withdraw takes unsold units out of a sale, once per seed id (P15), in steps: each is
 // one transaction that takes units from a shard, lowers the seeded total by as many
-// (P2), and puts a receipt. w must have passed Check.
+// (P2), and puts the step. w must have passed Check.
 //
-// The receipts are numbered, and each is put only if its number is free. So the steps
+// The steps are numbered, and each is put only if its number is free. So the steps
 // of one withdrawal are strictly ordered, each is based on the total taken before, and
 // together they never take more than w.Stock: not even if two callers run at once or a
 // request of a dead caller is applied late. A repeat resumes an interrupted withdrawal.
-// If nothing is left, a final receipt says so, so that a repeat takes nothing from a
+// If nothing is left, a final step says so, so that a repeat takes nothing from a
 // later addition.
 //
 // Units are taken so that the shards stay as even as possible, see sale.Level. If
@@ -68,9 +68,9 @@ type withdrawal struct {
 	applied bool  // this call made one of them
 }
 
-// resume reads the receipts of the steps made before.
+// resume reads the steps made before.
 func (p *withdrawal) resume(ctx context.Context) error {
-	made, err := p.table.Receipts(ctx, p.SaleID, table.WithdrawalHead(p.SeedID))
+	made, err := p.table.Under(ctx, p.SaleID, table.WithdrawalHead(p.SeedID))
 	if err != nil {
 		return err
 	}
@@ -85,10 +85,10 @@ func (p *withdrawal) resume(ctx context.Context) error {
 	}
 }
 
-// follow adds the next step's receipt to the totals.
-func (p *withdrawal) follow(receipt table.Item) error {
-	r := table.Reader{Item: receipt}
-	if table.Has(receipt, "ended") {
+// follow adds the next step to the totals.
+func (p *withdrawal) follow(step table.Item) error {
+	r := table.Reader{Item: step}
+	if table.Has(step, "ended") {
 		p.ended = r.Flag("ended")
 	} else {
 		p.taken += r.Number("units")
@@ -176,17 +176,17 @@ func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine 
 	}
 }
 
-// step makes the next step: its receipt and the given actions. It reports whether this
-// call made it. It returns the reasons only if anything but the receipt failed.
+// step makes the next step: its item and the given actions. It reports whether this
+// call made it. It returns the reasons only if anything but the step failed.
 func (p *withdrawal) step(
 	ctx context.Context, attributes table.Item, actions ...types.TransactWriteItem,
 ) (mine bool, refused []types.CancellationReason, err error) {
-	receipt := table.With(table.WithdrawalKey(p.SaleID, p.SeedID, p.steps), attributes)
-	reasons, err := p.table.RetryTransaction(ctx, append([]types.TransactWriteItem{p.table.Put(receipt)}, actions...)...)
+	step := table.With(table.WithdrawalKey(p.SaleID, p.SeedID, p.steps), attributes)
+	reasons, err := p.table.RetryTransaction(ctx, append([]types.TransactWriteItem{p.table.Put(step)}, actions...)...)
 	switch {
 	case err == nil:
 		p.applied = true
-		return true, nil, p.follow(receipt)
+		return true, nil, p.follow(step)
 	case reasons == nil:
 		return false, nil, sale.AsInternal(err)
 	case table.Failed(reasons[0]):

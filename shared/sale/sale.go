@@ -170,7 +170,7 @@ func (s *Sale) Phase(now time.Time) Phase {
 	return PhaseClosed
 }
 
-// Claim is one unit held by one user: the receipt of the transaction that took
+// Claim is one unit held by one user, written by the transaction that took
 // it from its shard.
 type Claim struct {
 	SaleID     string

@@ -94,7 +94,7 @@ func (w *World) holdsNothing(users ...string) {
 var archiving = map[string]func(*testing.T, *World){
 	"an archived sale keeps no user, and what stays adds up": func(t *testing.T, w *World) {
 		ids := w.toArchive()
-		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Places: []ledger.Place{{Bucket: 1, After: "alice"}}}, nil))
+		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Positions: []ledger.Position{{Bucket: 1, After: "alice"}}}, nil))
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"bob"}`))
 		file := w.archived()
 		for _, want := range []string{`"alice"`, `"bob"`, `{"archive":{"saleId":"moutai","lines":`, "stripe#pi_2"} {

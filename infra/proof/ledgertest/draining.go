@@ -38,8 +38,8 @@ func (w *World) cutPass() *ledger.Audit {
 		return call()
 	})
 	r, err := onlyBucket0.Step(w.Ctx, a, func(sale.Claim) {})
-	if r != nil || err == nil || len(a.Places) != 3 || a.Places[0].Bucket != 1 {
-		w.T.Fatalf("got %+v (%v), places %v, want the other buckets left", r, err, a.Places)
+	if r != nil || err == nil || len(a.Positions) != 3 || a.Positions[0].Bucket != 1 {
+		w.T.Fatalf("got %+v (%v), places %v, want the other buckets left", r, err, a.Positions)
 	}
 	return a
 }
@@ -262,7 +262,7 @@ var draining = map[string]func(*testing.T, *World){
 		if l := lists(1); l[0].SaleID != "moutai" || l[0].Drained || l[0].Cursor != nil {
 			t.Errorf("got %+v", l)
 		}
-		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Places: []ledger.Place{{Bucket: 3, After: "用户"}}, Suspects: []string{"x"}}
+		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Positions: []ledger.Position{{Bucket: 3, After: "用户"}}, Suspects: []string{"x"}}
 		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, a, nil))
 		if l := lists(1); fmt.Sprintf("%+v", *l[0].Cursor) != fmt.Sprintf("%+v", *a) || !a.SavedAt.Equal(w.Now()) {
 			t.Errorf("got cursor %+v, want %+v", *l[0].Cursor, *a)

@@ -317,7 +317,7 @@ var erasing = map[string]func(*testing.T, *World){
 	},
 	"what passes have noted of a sale names nobody who is erased from it, nor does what they note later": func(t *testing.T, w *World) {
 		w.drainedWith()
-		pass := &ledger.Audit{SaleID: "moutai", Places: []ledger.Place{{Bucket: 1, After: "alice"}}}
+		pass := &ledger.Audit{SaleID: "moutai", Positions: []ledger.Position{{Bucket: 1, After: "alice"}}}
 		found := &ledger.Receipt{SaleID: "moutai", Findings: []string{`user "alice": order 1 belongs to another claim (P7)`}}
 		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, pass, found))
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"alice"}`))

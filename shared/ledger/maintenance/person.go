@@ -79,11 +79,11 @@ func (m *Maintenance) heldIn(ctx context.Context, saleID, user string) (Held, er
 		keys = append(keys, guard)
 	}
 	if s.HasDraw() {
-		receipt, err := m.ledger.Receipt(ctx, s, user)
+		own, err := m.ledger.EntryOf(ctx, s, user)
 		if err != nil {
 			return Held{}, err
 		}
-		h.Entry, entry = &receipt, table.EntryKey(s.ID, receipt.Leaf.Page(), user)
+		h.Entry, entry = &own, table.EntryKey(s.ID, own.Leaf.Page(), user)
 		keys = append(keys, entry)
 	}
 	found, err := m.table.GetAll(ctx, keys)

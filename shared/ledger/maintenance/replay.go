@@ -87,7 +87,7 @@ const (
 // ids leaps, and each sale's version and number of edits, from which ids of events come. Then claims, guards, order
 // ids, payments, releases and refunds are written if they are absent; DynamoDB may have restored some but not all
 // writes of a transaction, and what is there of it says the rest. Only then are the counts of each shard derived from
-// its claims and receipts: a unit that was sold again in the lost time cannot be found by adding and subtracting. A
+// its claims and steps: a unit that was sold again in the lost time cannot be found by adding and subtracting. A
 // sale whose claims exceed its units keeps its counts, and people decide.
 //
 // More time that was given to unpaid orders is given again, to sales whose orders are not finished. Other edits and
@@ -483,8 +483,8 @@ func (p *replay) extend(ctx context.Context, one *replayed) error {
 	})
 }
 
-// add puts an addition and its receipts, under its own instant and author, so that its event stays
-// what was published. The shards' counts follow from the receipts.
+// add puts an addition and its steps, under its own instant and author, so that its event stays
+// what was published. The shards' counts follow from the steps.
 func (p *replay) add(ctx context.Context, a LostAddition) error {
 	one := p.sales[a.SaleID]
 	s := one.sale
@@ -496,7 +496,7 @@ func (p *replay) add(ctx context.Context, a LostAddition) error {
 			}))
 		}
 	}
-	there, err := p.table.Receipts(ctx, s.ID, table.SeedHeads+a.ID)
+	there, err := p.table.Under(ctx, s.ID, table.SeedHeads+a.ID)
 	if err != nil {
 		return err
 	}
@@ -761,7 +761,7 @@ func (p *replay) finish(ctx context.Context, c sale.Claim) error {
 
 func (one *replayed) count(c sale.Claim) {
 	if c.Shard < 0 || c.Shard >= one.sale.Shards {
-		return // the receipt finds it
+		return // an audit finds it
 	}
 	one.claims[c.Shard]++
 	one.end(c, c.Shard)

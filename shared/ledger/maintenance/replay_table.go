@@ -431,7 +431,7 @@ func (p *replay) dropNote(ctx context.Context, c sale.Claim, payment string) err
 }
 
 // derive makes the counts of a sale and its shards those that follow from its creation, the
-// receipts of its additions and withdrawals, and its claims. Every unit of a released claim is
+// steps of its additions and withdrawals, and its claims. Every unit of a released claim is
 // back in stock then.
 func (p *replay) derive(ctx context.Context, one *replayed) error {
 	seeded, room, err := p.seeded(ctx, one.sale)
@@ -526,11 +526,11 @@ func (p *replay) seeded(ctx context.Context, s sale.Sale) (units []int64, room i
 	r := table.Read(create)
 	stock := r.Number("stock")
 	room = r.OptionalNumber("maxStock") - stock
-	added, err := p.table.Receipts(ctx, s.ID, table.SeedHeads)
+	added, err := p.table.Under(ctx, s.ID, table.SeedHeads)
 	if err != nil {
 		return nil, 0, err
 	}
-	taken, err := p.table.Receipts(ctx, s.ID, table.WithdrawalHeads)
+	taken, err := p.table.Under(ctx, s.ID, table.WithdrawalHeads)
 	if err == nil {
 		err = p.takeBack(ctx, s.ID, added, taken)
 	}
@@ -597,7 +597,7 @@ func (p *replay) takeBack(ctx context.Context, saleID string, added, taken map[t
 	return nil
 }
 
-// shardOf reads the shard at the end of an addition's receipt; a malformed one is beyond all.
+// shardOf reads the shard at the end of an addition's step; a malformed one is beyond all.
 func shardOf(sk string) int {
 	k := 0
 	for _, c := range sk[strings.LastIndexByte(sk, '#')+1:] {

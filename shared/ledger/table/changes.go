@@ -135,7 +135,7 @@ func ReadCreation(it Item) (c sale.Change, named bool, err error) {
 	}, true, r.Err
 }
 
-// IsSeeding tells the head of an addition or a withdrawal from the receipts of its shards.
+// IsSeeding tells the head of an addition or a withdrawal from the steps by which its shards were written.
 func IsSeeding(id Identity) bool {
 	seed, ok := strings.CutPrefix(id.SK, SeedHeads)
 	return ok && !strings.Contains(seed, "#")

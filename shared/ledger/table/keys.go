@@ -53,7 +53,7 @@ func SeedShardKey(saleID, seed string, shard int) Item {
 	return Key("SALE#"+saleID, SeedHead(seed)+strconv.Itoa(shard))
 }
 
-// SeedHeads begins the sort keys of all additions and withdrawals, and of their receipts.
+// SeedHeads begins the sort keys of all additions and withdrawals, and of their steps.
 const SeedHeads = "SEED#"
 
 func SeedHead(seed string) string { return SeedHeads + seed + "#" }
@@ -143,7 +143,7 @@ func EntryKey(saleID string, page byte, user string) Item { return Key(EntryPK(s
 
 func EntryPK(saleID string, page byte) string { return "ENTRY#" + saleID + "#" + PageName(page) }
 
-// LeafKeyKey returns the key of the secret that receipts are made with. It is in a partition of
+// LeafKeyKey returns the key of the secret that entries are made with. It is in a partition of
 // its own, because everything else about a draw is public.
 func LeafKeyKey(saleID string) Item { return Key("DRAWKEY#"+saleID, "KEY") }
 

@@ -12,9 +12,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Receipts returns the items of a sale whose sort key begins with head. With them a
+// Under returns the items of a sale whose sort key begins with head. With them a
 // repeat costs one read instead of a cancelled transaction per shard.
-func (t *Table) Receipts(ctx context.Context, saleID, head string) (map[Identity]Item, error) {
+func (t *Table) Under(ctx context.Context, saleID, head string) (map[Identity]Item, error) {
 	items, err := t.QueryAll(ctx, PatientTries, Headed(SaleKey(saleID)[PK], head))
 	if err != nil {
 		return nil, err
@@ -142,9 +142,9 @@ func (t *Table) EditsAfter(ctx context.Context, tries int, saleID string, number
 	return t.QueryAll(ctx, tries, in)
 }
 
-// Seedings returns the heads of a sale's additions and withdrawals, without their receipts.
+// Seedings returns the heads of a sale's additions and withdrawals, without their steps.
 func (t *Table) Seedings(ctx context.Context, saleID string) ([]Item, error) {
-	found, err := t.Receipts(ctx, saleID, SeedHeads)
+	found, err := t.Under(ctx, saleID, SeedHeads)
 	maps.DeleteFunc(found, func(id Identity, _ Item) bool { return !IsSeeding(id) })
 	return slices.Collect(maps.Values(found)), err
 }

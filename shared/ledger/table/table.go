@@ -40,7 +40,7 @@ type Options struct {
 	// age of everything cached is measured by them; the default is clock.Wall.
 	Now    func() time.Time
 	Random func() float64 // uniform in [0,1): jitter
-	// Secret fills a slice with unpredictable bytes: the key of a draw's receipts.
+	// Secret fills a slice with unpredictable bytes: the key of a draw's entries.
 	Secret func([]byte) (int, error)
 	NewID  func() string // a fresh, unguessable id
 }
