@@ -19,7 +19,7 @@ type Entry struct {
 	At    time.Time
 }
 
-// Enter enters a user into the draw of a sale, once for ever: the same again gets the same
+// Enter enters a user into the draw of a sale, once and permanently: the same again gets the same
 // answer. settle is the time between the end of entering and the reading of the roll. check, if
 // not nil, is asked whether the user may enter, with the end of the sale; its error ends the
 // call. Once Enter has answered, the entry is on the roll (P27).

@@ -176,7 +176,8 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 	return err == nil, err
 }
 
-// unlessBusy: a note in a listing that the busy table does not take, or keeps, only costs the next pass or count.
+// unlessBusy drops the error of a note in a listing that could not be written because the table is busy: the note only
+// saves the next pass or count some work.
 func unlessBusy(err error) error {
 	if sale.CodeOf(err) == sale.Busy {
 		return nil

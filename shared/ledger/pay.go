@@ -75,7 +75,7 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 	case err != nil:
 		return Settlement{}, err
 	case stored.guard != nil:
-		return l.fated(ctx, p, stored.guard)
+		return l.settlementOf(ctx, p, stored.guard)
 	case stored.order == nil && p.OrderID != 0 && l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrderWait:
 		return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's order does not exist yet"))
 	case stored.order == nil:
@@ -116,7 +116,7 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 	case reasons == nil:
 		return Settlement{}, err
 	case table.Failed(reasons[0]):
-		return l.fated(ctx, p, reasons[0].Item)
+		return l.settlementOf(ctx, p, reasons[0].Item)
 	}
 	held, err := o.claimOf(reasons[1].Item)
 	if err != nil {

@@ -65,8 +65,8 @@ func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (storedPayment
 	return stored, err
 }
 
-// fated returns the settlement of a payment that has a guard.
-func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard table.Item) (Settlement, error) {
+// settlementOf returns the settlement of a payment that has a guard.
+func (l *Ledger) settlementOf(ctx context.Context, p sale.Payment, guard table.Item) (Settlement, error) {
 	r := table.Read(guard)
 	s := Settlement{
 		SaleID: r.OptionalText("saleId"),
@@ -119,7 +119,7 @@ func (l *Ledger) RecordedOtherwise(ctx context.Context, p sale.Payment) (bool, e
 	if err != nil || stored.guard == nil {
 		return false, err
 	}
-	s, err := l.fated(ctx, p, stored.guard)
+	s, err := l.settlementOf(ctx, p, stored.guard)
 	return s.Contradicts, err
 }
 

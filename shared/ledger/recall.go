@@ -13,7 +13,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Recall recalls a sale, for ever: the sale item and its listing first, in one transaction,
+// Recall recalls a sale permanently: the sale item and its listing first, in one transaction,
 // then every shard is paused. It returns after the last shard, so no unit leaves any more
 // (P14). The release function then finishes the orders, see ReleaseDue (P35). The same again
 // pauses the shards again and changes nothing else. r must have passed Check.

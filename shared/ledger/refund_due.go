@@ -59,7 +59,7 @@ func (l *Ledger) putRefund(
 		case reasons == nil:
 			return Settlement{}, sale.AsInternal(err)
 		case table.Failed(reasons[0]):
-			return l.fated(ctx, p, reasons[0].Item)
+			return l.settlementOf(ctx, p, reasons[0].Item)
 		case table.Failed(reasons[1]):
 			return Settlement{}, sale.AsInternal(errors.New("the payment has a refund and no guard"))
 		case table.Failed(reasons[2]) && o == nil:

@@ -14,7 +14,7 @@ const (
 )
 
 // Cancellation asks to cancel one order, of whichever sale: unpaid, it is released; paid, its
-// payment goes back. An order is cancelled once, for ever. Its buyer cannot order again.
+// payment goes back. An order is cancelled once, permanently. Its buyer cannot order again.
 type Cancellation struct {
 	SaleID   string
 	OrderID  uint64

@@ -54,7 +54,7 @@ type Sale struct {
 	// its orders is released or its payment goes back (P35).
 	RecalledAt time.Time
 	RecallNote string
-	// SealedAt is when the sale was closed for ever, because what was ordered in it is erased or
+	// SealedAt is when the sale was closed permanently, because what was ordered in it is erased or
 	// archived; zero if never. Nothing changes a sealed sale any more.
 	SealedAt time.Time
 	// Erased counts the users who were erased from it.
