@@ -8,14 +8,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/client/webhook"
-	"flashsale/infra/kit/wait"
 	"flashsale/shared/ledger"
 )
 
@@ -23,49 +21,49 @@ import (
 const payWithin = time.Minute
 
 // openUnpaid creates a sale that asks for payment.
-func (d *drill) openUnpaid(t *testing.T, saleID string, within time.Duration) {
-	t.Helper()
-	d.create(t, client.Sale{
+func (d drill) openUnpaid(saleID string, within time.Duration) {
+	d.t.Helper()
+	d.create(client.Sale{
 		ID: saleID, OpensAt: time.Now().Add(-time.Hour), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 2, PayWithin: within,
 	})
 }
 
 // order waits for the id of an order.
-func (d *drill) order(t *testing.T, saleID, user string) (orderID string) {
-	t.Helper()
-	wait.Until(t, patience, "the order has its id", func() bool {
-		orderID = d.books(t, saleID).Claim(user).OrderID
-		return orderID != "" && len(d.books(t, saleID).Unfinished()) == 0
+func (d drill) order(saleID, user string) (orderID string) {
+	d.t.Helper()
+	d.eventually("the order has its id", func() bool {
+		orderID = d.books(saleID).Claim(user).OrderID
+		return orderID != "" && len(d.books(saleID).Unfinished()) == 0
 	})
 	return orderID
 }
 
 // pay plays Stripe, which reports the payment pi_1 of an order of refund-sale, the one that the
 // runbook names, and payments of their own of other sales: a payment has one fate.
-func (d *drill) pay(t *testing.T, saleID, orderID string) client.Answer {
-	t.Helper()
+func (d drill) pay(saleID, orderID string) client.Answer {
+	d.t.Helper()
 	reference := "pi_1"
 	if saleID != "refund-sale" {
 		reference += "-" + saleID
 	}
 	p := webhook.Payment{SaleID: saleID, OrderID: orderID, PaymentID: reference, Amount: client.Price, Currency: client.Currency}
-	r, err := p.Request(t.Context(), d.API, webhook.Stripe, webhook.LocalSecrets[webhook.Stripe], time.Now())
+	r, err := p.Request(d.t.Context(), d.API, webhook.Stripe, webhook.LocalSecrets[webhook.Stripe], time.Now())
 	if err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	a, err := d.client.Do(r)
 	if err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	return a
 }
 
 // rings holds what the functions have logged since then against the alarm's threshold.
-func (d *drill) rings(t *testing.T, alarm string, since int) bool {
-	t.Helper()
+func (d drill) rings(alarm string, since int) bool {
+	d.t.Helper()
 	text, err := os.ReadFile("../../alarms.yaml")
 	if err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	var file struct {
 		Resources map[string]struct {
@@ -83,14 +81,14 @@ func (d *drill) rings(t *testing.T, alarm string, since int) bool {
 		} `yaml:"Dimensions"`
 	}
 	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	properties := file.Resources[alarm].Properties
 	if err := properties.Decode(&a); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	figure := 0.0
-	for line := range bytes.Lines(d.log(t)[since:]) {
+	for line := range bytes.Lines(d.log()[since:]) {
 		function, text, _ := bytes.Cut(line, []byte(" | "))
 		fields := map[string]any{}
 		if json.Unmarshal(text, &fields) != nil {
@@ -123,45 +121,45 @@ func (d *drill) rings(t *testing.T, alarm string, since int) bool {
 	case "LessThanThreshold":
 		return figure < a.Threshold
 	}
-	t.Fatalf("%s compares by %q", alarm, a.Operator)
+	d.t.Fatalf("%s compares by %q", alarm, a.Operator)
 	return false
 }
 
-func (d *drill) mustRing(t *testing.T, alarm string, since int, want bool) {
-	t.Helper()
-	if got := d.rings(t, alarm, since); got != want {
-		t.Errorf("%s rings: %t", alarm, got)
+func (d drill) mustRing(alarm string, since int, want bool) {
+	d.t.Helper()
+	if got := d.rings(alarm, since); got != want {
+		d.t.Errorf("%s rings: %t", alarm, got)
 	}
 }
 
-func secretIsAnothers(t *testing.T, d *drill) {
+func secretIsAnothers(d drill) {
 	const saleID, alarm = "refusing-sale", "WebhooksRefusedAlarm"
-	d.stop(t)
-	d.start(t, "-parameter", "StripeKeysArn=arn:aws:secretsmanager:us-east-1:000000000000:secret:"+webhook.StandardWebhooks)
-	d.openUnpaid(t, saleID, time.Hour)
-	d.sell(t, saleID, "ada")
-	order := d.order(t, saleID, "ada")
-	i := d.meet(t, "the signing secret is another endpoint's", saleID)
+	d.stop()
+	d.start("-parameter", "StripeKeysArn=arn:aws:secretsmanager:us-east-1:000000000000:secret:"+webhook.StandardWebhooks)
+	d.openUnpaid(saleID, time.Hour)
+	d.sell(saleID, "ada")
+	order := d.order(saleID, "ada")
+	i := d.meet("the signing secret is another endpoint's", saleID)
 	for range 5 {
-		if a := d.pay(t, saleID, order); a.Status != http.StatusBadRequest {
-			t.Errorf("the provider is told %v", a)
+		if a := d.pay(saleID, order); a.Status != http.StatusBadRequest {
+			d.t.Errorf("the provider is told %v", a)
 		}
 	}
 	i.see()
-	d.mustRing(t, alarm, i.mark, true)
-	d.stop(t)
-	since := len(d.log(t))
+	d.mustRing(alarm, i.mark, true)
+	d.stop()
+	since := len(d.log())
 	i.do(0)
-	if a := d.pay(t, saleID, order); a.Status != http.StatusOK {
-		t.Fatalf("the provider, which repeats it, is told %v", a)
+	if a := d.pay(saleID, order); a.Status != http.StatusOK {
+		d.t.Fatalf("the provider, which repeats it, is told %v", a)
 	}
 	i.then()
-	d.mustRing(t, alarm, since, false)
+	d.mustRing(alarm, since, false)
 }
 
 // schedule changes ReleaseFunction's schedule in the stack's own copy of the template.
-func (d *drill) schedule(t *testing.T, properties string) {
-	t.Helper()
+func (d drill) schedule(properties string) {
+	d.t.Helper()
 	err := d.rewrite(func(text string) (string, error) {
 		const releasing, own = "\n        Releasing:\n", "            ScheduleExpression: rate(1 minute)\n"
 		before, schedule, found := strings.Cut(text, releasing)
@@ -171,91 +169,87 @@ func (d *drill) schedule(t *testing.T, properties string) {
 		return before + releasing + strings.Replace(schedule, own, "            "+properties+"\n", 1), nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 }
 
 // releaseIsSilent ends when the schedule's own tick releases what is due; nothing else calls the
 // function. With -slow it is the template's tick, and else one a few seconds ahead, which the
 // stack makes up for if it starts later.
-func releaseIsSilent(t *testing.T, d *drill) {
+func releaseIsSilent(d drill) {
 	const saleID, alarm = "silent-sale", "ReleaseSilentAlarm"
-	d.stop(t)
-	d.schedule(t, "ScheduleExpression: rate(1 minute)\n            State: DISABLED")
-	d.start(t)
-	d.openUnpaid(t, saleID, payWithin)
+	d.stop()
+	d.schedule("ScheduleExpression: rate(1 minute)\n            State: DISABLED")
+	d.start()
+	d.openUnpaid(saleID, payWithin)
 	past := d.ledgerAgo(2 * payWithin)
 	for _, user := range []string{"ada", "ben"} {
-		p, err := past.Purchase(t.Context(), ledger.Request{SaleID: saleID, User: user})
+		p, err := past.Purchase(d.t.Context(), ledger.Request{SaleID: saleID, User: user})
 		if err != nil {
-			t.Fatal(err)
+			d.t.Fatal(err)
 		}
-		if c := past.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: saleID, User: user, ClaimID: p.Claim.ID}})[0]; c.Err != nil {
-			t.Fatal(c.Err)
+		if c := past.Confirm(d.t.Context(), []ledger.ClaimRef{{SaleID: saleID, User: user, ClaimID: p.Claim.ID}})[0]; c.Err != nil {
+			d.t.Fatal(c.Err)
 		}
 	}
-	i := d.meet(t, "unpaid units do not come back, because ReleaseFunction does not run", saleID)
+	i := d.meet("unpaid units do not come back, because ReleaseFunction does not run", saleID)
 	i.see()
-	d.mustRing(t, alarm, i.mark, true)
-	d.stop(t)
+	d.mustRing(alarm, i.mark, true)
+	d.stop()
 	on := "ScheduleExpression: rate(1 minute)"
 	if !*slow {
 		on = "ScheduleExpression: at(" + time.Now().UTC().Add(5*time.Second).Format("2006-01-02T15:04:05") + ")"
 	}
-	d.schedule(t, on)
-	since := len(d.log(t))
+	d.schedule(on)
+	since := len(d.log())
 	i.do(0)
 	i.then()
-	d.mustRing(t, alarm, since, false)
-	d.schedule(t, "ScheduleExpression: rate(1 minute)") // from the next start on
-	if b := d.books(t, saleID); b.Stock() != 10 || b.Claim("ada").State() != "EXPIRED" {
-		t.Errorf("%d units are left, and ada's order is %s", b.Stock(), b.Claim("ada").State())
+	d.mustRing(alarm, since, false)
+	d.schedule("ScheduleExpression: rate(1 minute)") // from the next start on
+	if b := d.books(saleID); b.Stock() != 10 || b.Claim("ada").State() != "EXPIRED" {
+		d.t.Errorf("%d units are left, and ada's order is %s", b.Stock(), b.Claim("ada").State())
 	}
 }
 
-func paidTooLate(t *testing.T, d *drill) {
+func paidTooLate(d drill) {
 	const saleID, alarm = "refund-sale", "RefundsDueAlarm"
-	d.openUnpaid(t, saleID, time.Hour)
-	d.sell(t, saleID, "ada")
-	order := d.order(t, saleID, "ada")
-	token, err := d.client.Token(t.Context(), "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, err := d.client.Cancel(t.Context(), saleID, token); err != nil || a.Status != http.StatusOK {
-		t.Fatalf("%v, %v", a, err)
+	d.openUnpaid(saleID, time.Hour)
+	d.sell(saleID, "ada")
+	order := d.order(saleID, "ada")
+	if a, err := d.client.Cancel(d.t.Context(), saleID, d.token("ada")); err != nil || a.Status != http.StatusOK {
+		d.t.Fatalf("%v, %v", a, err)
 	}
 	audited := func(since int) bool {
-		wait.Until(t, patience, "reconcile counts the refunds", func() bool {
-			return d.client.Ask(t.Context(), client.ReconcileFunction, map[string]string{"saleId": saleID}, nil) == nil
+		d.eventually("reconcile counts the refunds", func() bool {
+			return d.client.Ask(d.t.Context(), client.ReconcileFunction, map[string]string{"saleId": saleID}, nil) == nil
 		})
-		return d.rings(t, alarm, since)
+		return d.rings(alarm, since)
 	}
-	i := d.meet(t, "an order was paid after its unit was released", saleID)
-	if a := d.pay(t, saleID, order); a.Status != http.StatusOK {
-		t.Fatalf("the provider is told %v", a)
+	i := d.meet("an order was paid after its unit was released", saleID)
+	if a := d.pay(saleID, order); a.Status != http.StatusOK {
+		d.t.Fatalf("the provider is told %v", a)
 	}
 	i.see()
 	if !audited(i.mark) {
-		t.Errorf("%s does not ring", alarm)
+		d.t.Errorf("%s does not ring", alarm)
 	}
-	since := len(d.log(t))
+	since := len(d.log())
 	i.do(0)
 	i.then()
 	if audited(since) {
-		t.Errorf("%s still rings", alarm)
+		d.t.Errorf("%s still rings", alarm)
 	}
 }
 
-func paidAndNotDelivered(t *testing.T, d *drill) {
+func paidAndNotDelivered(d drill) {
 	const saleID = "undelivered-sale"
-	d.openUnpaid(t, saleID, time.Hour)
-	d.sell(t, saleID, "alice")
-	order := d.order(t, saleID, "alice")
-	i := d.meet(t, "a paid order must not be delivered: it is the wrong one, or its money went back at the provider", saleID)
+	d.openUnpaid(saleID, time.Hour)
+	d.sell(saleID, "alice")
+	order := d.order(saleID, "alice")
+	i := d.meet("a paid order must not be delivered: it is the wrong one, or its money went back at the provider", saleID)
 	i.own("523415642750058497", order)
-	if a := d.pay(t, saleID, order); a.Status != http.StatusOK {
-		t.Fatalf("the provider is told %v", a)
+	if a := d.pay(saleID, order); a.Status != http.StatusOK {
+		d.t.Fatalf("the provider is told %v", a)
 	}
 	i.see()
 	i.do(0)
@@ -263,15 +257,13 @@ func paidAndNotDelivered(t *testing.T, d *drill) {
 }
 
 // paidAndNotReported: the runbook names an order, and this one has another id and price.
-func paidAndNotReported(t *testing.T, d *drill) {
+func paidAndNotReported(d drill) {
 	const saleID = "unreported-sale"
-	d.openUnpaid(t, saleID, time.Hour)
-	d.sell(t, saleID, "alice")
-	i := d.meet(t, "paid, but not shown: the provider has the payment, and its webhook does not come", saleID)
-	i.own("523415642750058497", d.order(t, saleID, "alice"), "149900", strconv.Itoa(client.Price), "CNY", client.Currency)
+	d.openUnpaid(saleID, time.Hour)
+	d.sell(saleID, "alice")
+	i := d.meet("paid, but not shown: the provider has the payment, and its webhook does not come", saleID)
+	i.own("523415642750058497", d.order(saleID, "alice"), "149900", strconv.Itoa(client.Price), "CNY", client.Currency)
 	i.see()
-	for n := range i.row.do {
-		i.do(n)
-	}
+	i.doAll()
 	i.then()
 }

@@ -117,7 +117,7 @@ func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, ok := s.shell(t, "make events"); !ok { // the sale moutai, which the commands name
+	if out, ok := s.shell("make events"); !ok { // the sale moutai, which the commands name
 		t.Fatal(out)
 	}
 	seen, ran := map[string]bool{}, 0
@@ -133,12 +133,12 @@ func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 					t.Errorf("%s: %s: %s", document, c, wrong)
 				}
 			case strings.HasPrefix(c, "make "):
-				if out, ok := s.shell(t, strings.Replace(c, "make ", "make -n ", 1)); !ok {
+				if out, ok := s.shell(strings.Replace(c, "make ", "make -n ", 1)); !ok {
 					t.Errorf("%s: make cannot read %s: %s", document, c, out)
 				}
 			case executed.MatchString(c) && !away.MatchString(c):
 				ran++
-				if out, ok := s.shell(t, strings.ReplaceAll(c, " .local/", " "+s.data+"/")); !ok {
+				if out, ok := s.shell(strings.ReplaceAll(c, " .local/", " "+s.data+"/")); !ok {
 					t.Errorf("%s: %s: %s", document, c, out)
 				}
 			}

@@ -3,11 +3,11 @@ package system
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -18,11 +18,7 @@ import (
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
-	"flashsale/infra/local/child"
 )
-
-// engine is the kind of the DynamoDB engine's process.
-const engine = "engine"
 
 // nemesis kills processes of the stack with kill -9: functions, also exactly at their answers, the
 // engine, and the whole stack, whose queues come back empty.
@@ -57,8 +53,8 @@ func (n *nemesis) while(work func()) {
 			n.killOne(func(kind string) bool { return kind == engine })
 		default:
 			n.kills["stack"]++
-			n.kill(n.t)
-			n.start(n.t, n.arguments...)
+			n.killStack()
+			n.start(n.arguments...)
 		}
 	}
 }
@@ -67,28 +63,8 @@ func (n *nemesis) while(work func()) {
 // functions have many processes and some have one.
 func (n *nemesis) killOne(is func(kind string) bool) {
 	n.t.Helper()
-	all, err := child.Children(n.Pid())
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	victims := map[string][]child.Running{}
-	var kinds []string
-	for _, r := range all {
-		kind := ""
-		switch program := r.Program(); filepath.Base(program) {
-		case "bootstrap":
-			kind = filepath.Base(filepath.Dir(program))
-		case "dynoxide":
-			kind = engine
-		}
-		if kind == "" || !is(kind) {
-			continue
-		}
-		if victims[kind] == nil {
-			kinds = append(kinds, kind)
-		}
-		victims[kind] = append(victims[kind], r)
-	}
+	victims := n.processes()
+	kinds := slices.DeleteFunc(slices.Collect(maps.Keys(victims)), func(kind string) bool { return !is(kind) })
 	if len(kinds) == 0 {
 		return // none since the stack was killed
 	}
@@ -146,20 +122,18 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	saleID := fmt.Sprint("killed-", seed)
 	t.Logf("seed %d", seed)
 	sale := client.Sale{ID: saleID, OpensAt: time.Now().Add(-time.Minute), ClosesAt: time.Now().Add(time.Hour), Stock: units, Shards: 4, PayWithin: time.Hour}
-	if err := s.client.Seed(t.Context(), sale); err != nil {
-		t.Fatal(err)
-	}
+	s.create(sale)
 	crowd := rush.Plan(seed, buyers, 3)
 	for i := range crowd {
-		crowd[i].Token = strings.TrimPrefix(s.bearer(crowd[i].User)[1], "Bearer ")
+		crowd[i].Token = s.token(crowd[i].User)
 		crowd[i].At = time.Duration(i) * 8 * time.Second / buyers
 	}
 	n := &nemesis{
 		visit: s, chance: rand.New(rand.NewPCG(seed, 1)), kills: map[string]int{},
 		arguments: []string{"-faults", "mild", "-kill-at-response", "0.04"},
 	}
-	s.stop(t)
-	s.start(t, n.arguments...)
+	s.stop()
+	s.start(n.arguments...)
 	history := verdict.New(verdict.Sale{Units: units, Shards: 4, Own: true, AsksForPayment: true})
 	r := rush.Rush{API: s.client, SaleID: saleID, Crowd: crowd, InFlight: 64, Insists: true, History: history}
 
@@ -187,9 +161,11 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 		paying.Wait()
 	})
 
-	s.stop(t)
-	s.start(t)
-	for _, f := range slices.Concat(history.Findings(), history.Compare(s.balanced(saleID))) {
+	s.stop()
+	s.start()
+	all := s.items()
+	s.balances(all, saleID)
+	for _, f := range slices.Concat(history.Findings(), history.Compare(all.Sale(saleID))) {
 		t.Error(f)
 	}
 	s.eventually("every event is published", func() bool {

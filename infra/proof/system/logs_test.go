@@ -166,7 +166,7 @@ func unprintable(r rune) bool {
 func TestNoTextForgesALogLine(t *testing.T) {
 	s := shared(t)
 	s.open("ink", 100, 1)
-	mark, sent := len(s.log(t)), 0
+	mark, sent := len(s.log()), 0
 	call := func(method, path string, header ...string) {
 		a := s.send(method, s.API, path, "", header...)
 		if a.status >= 500 && a.text("code") != "busy" {
@@ -204,7 +204,7 @@ func TestNoTextForgesALogLine(t *testing.T) {
 // that says what the function says (P18).
 func (v visit) linesSince(mark int) (lines []map[string]any) {
 	v.t.Helper()
-	for text := range strings.Lines(string(v.log(v.t)[mark:])) {
+	for text := range strings.Lines(string(v.log()[mark:])) {
 		whole, ended := strings.CutSuffix(text, "\n")
 		if !ended {
 			break // it is being written

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,27 +12,16 @@ import (
 	"time"
 
 	"flashsale/infra/local/child"
-	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 )
 
-func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
+func TestAnOrderIsPaidOrItsMoneyGoesBack(t *testing.T) {
 	s := shared(t)
 	now := time.Now().UTC()
-	creates := func(price, currency string) (failure any) {
-		answer, _ := s.seed(fmt.Sprintf(`{"action":"create","saleId":"unpaid","opensAt":%q,"closesAt":%q,"stock":5,"shards":1,"payWithin":1800,"price":%s,"currency":%q}`,
-			now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339), price, currency))
-		return answer["errorMessage"]
-	}
-	// Stripe charges no part of ten baisa, and counts kronur in hundredths.
-	if failure := creates("149901", "OMR"); !strings.Contains(fmt.Sprint(failure), "multiple of 10") {
-		t.Errorf("a price that Stripe cannot charge: %v", failure)
-	}
-	if failure := creates("1.499e5", "ISK"); !strings.Contains(fmt.Sprint(failure), "whole number") {
-		t.Errorf("a price with a decimal point: %v", failure)
-	}
-	if failure := creates("1499e2", "ISK"); failure != nil {
-		t.Fatal(failure)
+	// Stripe counts kronur in hundredths, and the page does not.
+	if body, failed := s.seed(fmt.Sprintf(`{"action":"create","saleId":"unpaid","opensAt":%q,"closesAt":%q,"stock":5,"shards":1,"payWithin":1800,"price":1499e2,"currency":"ISK"}`,
+		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))); failed != "" {
+		t.Fatal(body)
 	}
 	const own = "/sales/unpaid/orders/me"
 	is := func(what string, a answer, status int, parts ...string) {
@@ -44,8 +32,6 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 			}
 		}
 	}
-	state := func(user string) answer { return s.must(s.call("GET", own, "", s.bearer(user)...)) }
-	cancel := func(user string) answer { return s.must(s.call("DELETE", own, "", s.bearer(user)...)) }
 	pay := func(order, more string) answer { return s.must(s.call("POST", "/_local/pay?order="+order+more, "")) }
 
 	// Alice pays at the shop's own page, to which her link leads.
@@ -53,56 +39,21 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 	is("alice's claim", claim, 200, `"payBy":"`, `"paymentUrl":"`+s.shop()+`?order=`+alice+`&sale=unpaid&amount=149900&currency=ISK&payBy=`)
 	s.paysAtTheShop(claim.text("paymentUrl"))
 	is("twice", pay(alice, "&reference=pi_2"), 200, `"reason":"other-payment"`)
-	is("alice's claim", state("alice"), 200, `"state":"PAID"`)
+	is("alice's claim", s.must(s.call("GET", own, "", s.bearer("alice")...)), 200, `"state":"PAID"`)
 	is("alice's order", s.must(s.call("GET", "/orders/"+alice, "", s.bearer("alice")...)), 200, `"state":"PAID"`)
-	is("alice cancels", cancel("alice"), 409, `"code":"order-paid"`)
 
 	// Bob cancels, and pays too late.
 	bob, _ := s.buysAndWaits("unpaid", "bob")
-	is("bob cancels", cancel("bob"), 200, `"state":"CANCELLED"`)
-	is("and again", cancel("bob"), 200, `"state":"CANCELLED"`)
+	is("bob cancels", s.must(s.call("DELETE", own, "", s.bearer("bob")...)), 200, `"state":"CANCELLED"`)
 	is("bob pays late", pay(bob, "&provider=standard-webhooks"), 200, `{"outcome":"refund-due","reason":"released"}`)
-	is("bob buys again", s.finalAnswer("unpaid", "bob"), 409, `"code":"already-ordered"`)
-
-	// Carol pays a wrong amount, and then what the unit costs.
-	carol, _ := s.buysAndWaits("unpaid", "carol")
-	is("carol pays too little", pay(carol, "&amount=1&reference=pi_3"), 200, `"reason":"amount"`)
-	is("carol's claim", state("carol"), 200, `"state":"CONFIRMED"`)
-	is("carol pays", pay(carol, ""), 200, `{"outcome":"paid"}`)
-
-	// Dave pays nothing; an hour later his unit is released, and returns.
-	dave, _ := s.buysAndWaits("unpaid", "dave")
-	later := ledger.New(s.db(), table, ledger.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
-	listing, err := later.Listing(context.Background(), "unpaid")
-	if err == nil {
-		_, err = later.ReleaseDue(context.Background(), listing, 2*time.Minute)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	is("dave's claim", state("dave"), 200, `"state":"EXPIRED"`)
-	is("dave cancels", cancel("dave"), 409, `"code":"order-expired"`)
-	is("dave pays late", pay(dave, ""), 200, `{"outcome":"refund-due","reason":"released"}`)
-	s.eventually("bob's and dave's units are back", func() bool {
-		return strings.Contains(s.must(s.call("GET", "/sales/unpaid", "")).raw, `"remaining":3`)
+	s.eventually("bob's unit is back", func() bool {
+		return strings.Contains(s.must(s.call("GET", "/sales/unpaid", "")).raw, `"remaining":4`)
 	})
-
-	// Erin: nothing that is not signed pays.
-	erin, _ := s.buysAndWaits("unpaid", "erin")
-	number, err := orderid.Parse(erin)
+	number, err := orderid.Parse(bob)
 	if err != nil {
 		t.Fatal(err)
 	}
 	is("an order whose item is not there yet", pay(orderid.String(number+1000), ""), 503, "the order is not there yet")
-	body := `{"type":"payment.succeeded","data":{"saleId":"unpaid","orderId":"` + erin + `","paymentId":"pay_9","amount":149900,"currency":"CNY"}}`
-	is("unsigned", s.must(s.call("POST", "/payments/standard-webhooks", body, "Content-Type", "application/json")), 400, `"code":"invalid-request"`)
-	is("to nobody", s.must(s.call("POST", "/payments/paypal", body, "Content-Type", "application/json")), 404, `"code":"provider-not-found"`)
-	is("erin's claim", state("erin"), 200, `"state":"CONFIRMED"`)
-	is("a sale without payment", func() answer {
-		s.open("final", 1, 1)
-		s.buysAndWaits("final", "erin")
-		return s.must(s.call("DELETE", "/sales/final/orders/me", "", s.bearer("erin")...))
-	}(), 409, `"code":"not-cancellable"`)
 	s.refundsDone("unpaid")
 }
 

@@ -35,7 +35,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/kit/wait"
 	"flashsale/infra/local/child"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/local/template"
@@ -224,30 +223,30 @@ func (s *system) end(failed bool) error {
 }
 
 // start starts it as make run does, with further arguments for this time, and waits until it serves.
-func (s *system) start(t *testing.T, more ...string) {
-	t.Helper()
-	arguments := s.Command.Args
-	s.Command.Args = append(arguments[:len(arguments):len(arguments)], more...)
-	defer func() { s.Command.Args = arguments }()
-	if err := s.StartWithin(time.Minute); err != nil {
-		t.Fatal(err)
+func (v visit) start(more ...string) {
+	v.t.Helper()
+	arguments := v.Command.Args
+	v.Command.Args = append(arguments[:len(arguments):len(arguments)], more...)
+	defer func() { v.Command.Args = arguments }()
+	if err := v.StartWithin(time.Minute); err != nil {
+		v.t.Fatal(err)
 	}
 }
 
 // stop ends it as Ctrl-C does.
-func (s *system) stop(t *testing.T) {
-	t.Helper()
-	if err := s.Stop(time.Minute); err != nil {
-		t.Errorf("%v\n%s", err, s.Output)
+func (v visit) stop() {
+	v.t.Helper()
+	if err := v.Stop(time.Minute); err != nil {
+		v.t.Errorf("%v\n%s", err, v.Output)
 	}
 }
 
 // kill ends it with -9, and waits until its ports are free: the kernel kills its engine with it.
-func (s *system) kill(t *testing.T) {
-	t.Helper()
-	s.Kill()
-	for _, address := range []string{s.API, s.DynamoDB, s.SQS} {
-		wait.Until(t, patience, address+" is free", func() bool {
+func (v visit) killStack() {
+	v.t.Helper()
+	v.Kill()
+	for _, address := range []string{v.API, v.DynamoDB, v.SQS} {
+		v.eventually(address+" is free", func() bool {
 			connection, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
 			if err == nil {
 				_ = connection.Close()
@@ -258,11 +257,11 @@ func (s *system) kill(t *testing.T) {
 }
 
 // log is what the functions have printed.
-func (s *system) log(t *testing.T) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.data, "functions.log"))
+func (v visit) log() []byte {
+	v.t.Helper()
+	text, err := os.ReadFile(filepath.Join(v.data, "functions.log"))
 	if err != nil {
-		t.Fatal(err)
+		v.t.Fatal(err)
 	}
 	return text
 }
@@ -279,24 +278,24 @@ func (s *system) elsewhere() []string {
 }
 
 // shell runs a command of the documents and returns what it says and whether it succeeded.
-func (s *system) shell(t *testing.T, script string) (string, bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+func (v visit) shell(script string) (string, bool) {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
 	defer cancel()
 	bash := exec.CommandContext(ctx, "bash", "-c", script)
-	bash.Dir, bash.Env = project, append(os.Environ(), s.elsewhere()...)
+	bash.Dir, bash.Env = project, append(os.Environ(), v.elsewhere()...)
 	out, err := bash.CombinedOutput()
 	return string(out), err == nil
 }
 
 // update sends what a call of the AWS CLI would send. The shell itself takes the call
 // apart; its options are the members of DynamoDB's request.
-func (s *system) update(t *testing.T, call string) (string, bool) {
-	t.Helper()
-	words, ok := s.shell(t, "aws() { printf '%s\\n' \"$@\"; }\n"+call)
+func (v visit) update(call string) (string, bool) {
+	v.t.Helper()
+	words, ok := v.shell("aws() { printf '%s\\n' \"$@\"; }\n" + call)
 	options := strings.Split(strings.TrimSpace(words), "\n")
 	if !ok || len(options) < 4 || options[0] != "dynamodb" || options[1] != "update-item" {
-		t.Fatalf("no update: %s", words)
+		v.t.Fatalf("no update: %s", words)
 	}
 	request := map[string]any{}
 	for n := 2; n+1 < len(options); n += 2 {
@@ -312,26 +311,12 @@ func (s *system) update(t *testing.T, call string) (string, bool) {
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		t.Fatalf("%s: %v", words, err)
+		v.t.Fatalf("%s: %v", words, err)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.DynamoDB, strings.NewReader(string(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.UpdateItem")
-	r.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	r.Header.Set("X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"))
-	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=local")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(said), answer.StatusCode == http.StatusOK
+	a := v.send(http.MethodPost, v.DynamoDB, "/", string(body), "X-Amz-Target", "DynamoDB_20120810.UpdateItem", "Content-Type", "application/x-amz-json-1.0",
+		"X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"),
+		"Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=local")
+	return a.raw, a.status == http.StatusOK
 }
 
 func (s *system) db() *dynamodb.Client { return launch.Table(s.DynamoDB) }
@@ -341,14 +326,14 @@ func (s *system) ledgerAgo(ago time.Duration) *ledger.Ledger {
 	return ledger.New(s.db(), table, ledger.Options{Now: func() time.Time { return time.Now().Add(-ago) }})
 }
 
-// send puts messages into the order queue, where they stay hidden for some seconds.
-func (s *system) send(t *testing.T, hidden int32, bodies ...string) {
-	t.Helper()
-	queue := s.SQS + "/000000000000/OrderQueue"
-	api := launch.Queues(s.SQS)
+// enqueue puts messages into the order queue, where they stay hidden for some seconds.
+func (v visit) enqueue(hidden int32, bodies ...string) {
+	v.t.Helper()
+	queue := v.SQS + "/000000000000/OrderQueue"
+	api := launch.Queues(v.SQS)
 	for _, body := range bodies {
-		if _, err := api.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &queue, MessageBody: &body, DelaySeconds: hidden}); err != nil {
-			t.Fatal(err)
+		if _, err := api.SendMessage(v.t.Context(), &sqs.SendMessageInput{QueueUrl: &queue, MessageBody: &body, DelaySeconds: hidden}); err != nil {
+			v.t.Fatal(err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -49,22 +50,17 @@ func (s *system) claims(user string) fields {
 	return c
 }
 
-// header is that of a good token.
-func (s *system) header() fields { return fields{"alg": "RS256", "typ": "JWT", "kid": issuer.KeyID} }
-
 // token is a good token of the user.
 func (s *system) token(user string) string { return s.signed(s.claims(user)) }
 
 // signed returns a token with the issuer's signature over any claims.
-func (s *system) signed(c fields) string {
-	return s.forge(jwt.SigningMethodRS256, s.key, s.header().text(), c.text())
-}
+func (s *system) signed(c fields) string { return s.forge(s.key, c.text()) }
 
-// forge signs texts that need not be valid. Every token is recorded: no part of it may
+// forge signs text that need not be claims. Every token is recorded: no part of it may
 // ever be logged.
-func (s *system) forge(method jwt.SigningMethod, key any, header, claims string) string {
-	text := segment(header) + "." + segment(claims)
-	signature, err := method.Sign(text, key)
+func (s *system) forge(key *rsa.PrivateKey, claims string) string {
+	text := segment(fields{"alg": "RS256", "typ": "JWT", "kid": issuer.KeyID}.text()) + "." + segment(claims)
+	signature, err := jwt.SigningMethodRS256.Sign(text, key)
 	if err != nil {
 		panic(err) // the tests' own keys
 	}

@@ -20,7 +20,7 @@ func TestTheCommandsThatTryADeployedStackWorkOnThisMachine(t *testing.T) {
 		{"flashsale stack rehearse --rate 10 --duration 2s --stock 5 --shards 1 --report '" + report + "'", []string{"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no broken promise was seen", "5 orders; what they cost is counted on AWS only", "report: " + report}},
 		{"flashsale stack tokens --count 3 --out '" + tokens + "'", []string{"3 access tokens are in " + tokens}},
 	} {
-		out, ok := s.shell(t, c.command)
+		out, ok := s.shell(c.command)
 		for _, want := range c.says {
 			if !ok || !strings.Contains(out, want) {
 				t.Errorf("%s ended well: %t, and does not say %q:\n%s", c.command, ok, want, out)

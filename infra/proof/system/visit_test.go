@@ -87,7 +87,9 @@ func (v visit) send(method, api, path, body string, header ...string) answer {
 	}
 	r.URL.Opaque = path
 	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Add(header[i], header[i+1])
+		if r.Header.Add(header[i], header[i+1]); header[i] == "Host" {
+			r.Host = header[i+1]
+		}
 	}
 	a, err := read(v.plain.Do(r))
 	if err != nil {
@@ -96,15 +98,7 @@ func (v visit) send(method, api, path, body string, header ...string) answer {
 	return a
 }
 
-// bearer is the header of a user. No part of the token may ever be logged.
-func (v visit) bearer(user string) []string {
-	v.t.Helper()
-	token, err := v.client.Token(context.Background(), user)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return bearer(v.remember(token))
-}
+func (v visit) bearer(user string) []string { return bearer(v.token(user)) }
 
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
@@ -161,13 +155,12 @@ func (v visit) seed(payload string) (map[string]any, string) {
 // open creates a sale that is open for an hour.
 func (v visit) open(saleID string, stock, shards int) {
 	v.t.Helper()
-	v.create(saleID, stock, shards, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
+	v.create(client.Sale{ID: saleID, OpensAt: time.Now().Add(-time.Hour), ClosesAt: time.Now().Add(time.Hour), Stock: stock, Shards: shards})
 }
 
-func (v visit) create(saleID string, stock, shards int, opens, closes time.Time) {
+func (v visit) create(s client.Sale) {
 	v.t.Helper()
-	err := v.client.Seed(context.Background(), client.Sale{ID: saleID, OpensAt: opens, ClosesAt: closes, Stock: stock, Shards: shards})
-	if err != nil {
+	if err := v.client.Seed(v.t.Context(), s); err != nil {
 		v.t.Fatal(err)
 	}
 }
@@ -184,23 +177,29 @@ func (v visit) flashsale(args ...string) (string, int) {
 	return string(out), command.ProcessState.ExitCode()
 }
 
+// table reads the whole table.
+func (v visit) table() *books.Books {
+	v.t.Helper()
+	all, err := books.Read(v.t.Context(), v.db(), table)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return all
+}
+
 // items reads the whole table, once every claim has its order.
 func (v visit) items() (all *books.Books) {
 	v.t.Helper()
 	v.eventually("every claim has its order", func() bool {
-		var err error
-		if all, err = books.Read(v.t.Context(), v.db(), table); err != nil {
-			v.t.Fatal(err)
-		}
+		all = v.table()
 		return finished(all)
 	})
 	return all
 }
 
-// balanced checks that the sale's recount has no findings and everything is confirmed.
-func (v visit) balanced(saleID string) *books.Sale {
+// balances checks that a sale's recount has no findings and everything is confirmed.
+func (v visit) balances(all *books.Books, saleID string) {
 	v.t.Helper()
-	all := v.items()
 	receipt, err := all.Recount(v.t.Context(), saleID, books.Options{Now: time.Now, Overdue: books.AtOnce})
 	if err != nil {
 		v.t.Fatal(err)
@@ -208,7 +207,6 @@ func (v visit) balanced(saleID string) *books.Sale {
 	if !receipt.Balanced {
 		v.t.Errorf("%s: %v", saleID, receipt.Findings)
 	}
-	return all.Sale(saleID)
 }
 
 // finished reports whether every claim of every sale has its order.
