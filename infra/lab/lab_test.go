@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -23,13 +22,7 @@ import (
 var required = os.Getenv("LAB_ENGINES") == "required"
 
 func TestMain(m *testing.M) {
-	if fleet.Hosting() {
-		if err := fleet.Host(catalogue.Find, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitNotRun)
-		}
-		return
-	}
+	fleet.HostIfAsked(catalogue.Find)
 	os.Exit(m.Run())
 }
 
@@ -46,11 +39,7 @@ func laboratory(t *testing.T) *trial.Lab {
 		o.Path = t.TempDir()
 	}
 	pool := engines.NewPool(o)
-	t.Cleanup(func() {
-		if err := pool.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(pool.Stop)
 	return &trial.Lab{Program: program, Dir: dir, Engines: pool}
 }
 
@@ -168,7 +157,7 @@ func TestOursHoldsInEveryAccident(t *testing.T) {
 func TestTheRowsAreJSONWithTheirOwnCommand(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"-json", "-strategy", "channel-owner", "-scenario", "fifteen-clicks-scarce,calm", "-seed", "5", "-seeds", "2"}, &stdout, &stderr, false)
+	code := run(t.Context(), []string{"-json", "-strategy", "channel-owner", "-scenario", "fifteen-clicks-scarce,calm", "-seed", "5", "-seeds", "2"}, &stdout, &stderr)
 	if code != exitFine {
 		t.Fatalf("exit %d: %s", code, &stderr)
 	}
@@ -202,7 +191,7 @@ func TestWhatIsMissingIsInTheTableAndNotRun(t *testing.T) {
 	t.Parallel()
 	nowhere := t.TempDir()
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"-engines", nowhere, "-root", nowhere, "-strategy", "sql-unique,postgres-unique,redis-lua-queue,redis-redlock,ours", "-scenario", "calm"}, &stdout, &stderr, false)
+	code := run(t.Context(), []string{"-engines", nowhere, "-root", nowhere, "-strategy", "sql-unique,postgres-unique,redis-lua-queue,redis-redlock,ours", "-scenario", "calm"}, &stdout, &stderr)
 	if code != exitFine {
 		t.Fatalf("exit %d: %s", code, &stderr)
 	}
@@ -217,9 +206,6 @@ func TestWhatIsMissingIsInTheTableAndNotRun(t *testing.T) {
 }
 
 func TestWhatIsNotThereIsRefusedWithWhatIs(t *testing.T) {
-	for _, variable := range []string{"STRATEGY", "SCENARIO", "SEED", "SEEDS", "JSON"} {
-		t.Setenv(variable, "") // a message names the variable that make exported
-	}
 	for _, c := range []struct{ args, want string }{
 		{"-strategy abacus", `there is no strategy "abacus"; there are channel-owner, `},
 		{"-scenario rain", `there is no scenario "rain"; there are calm, `},
@@ -228,11 +214,11 @@ func TestWhatIsNotThereIsRefusedWithWhatIs(t *testing.T) {
 		{"-no-such-flag", "flag provided but not defined: -no-such-flag"},
 	} {
 		var stderr bytes.Buffer
-		if code := run(t.Context(), strings.Fields(c.args), &stderr, &stderr, false); code != exitNotRun || !strings.Contains(stderr.String(), c.want) {
+		if code := run(t.Context(), strings.Fields(c.args), &stderr, &stderr); code != exitNotRun || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%s: exit %d, %q, want %q", c.args, code, &stderr, c.want)
 		}
 	}
-	if code := run(t.Context(), []string{"-help"}, &bytes.Buffer{}, &bytes.Buffer{}, false); code != exitFine {
+	if code := run(t.Context(), []string{"-help"}, &bytes.Buffer{}, &bytes.Buffer{}); code != exitFine {
 		t.Errorf("-help: exit %d", code)
 	}
 }
@@ -243,7 +229,7 @@ func TestEveryRowOfTheSpeedSellsAsManyAsItSays(t *testing.T) {
 		args = append(args, "-engines", t.TempDir())
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), args, &stdout, &stderr, false); code != exitFine {
+	if code := run(t.Context(), args, &stdout, &stderr); code != exitFine {
 		t.Fatalf("exit %d: %s%s", code, &stdout, &stderr)
 	}
 	held := map[bool]int{true: 6, false: 2}[required]

@@ -10,12 +10,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
-
-	"golang.org/x/term"
 
 	"flashsale/infra/lab/catalogue"
 	"flashsale/infra/lab/fleet"
@@ -28,15 +25,9 @@ const (
 )
 
 func main() {
-	if fleet.Hosting() {
-		if err := fleet.Host(catalogue.Find, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitNotRun)
-		}
-		return
-	}
+	fleet.HostIfAsked(catalogue.Find)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }

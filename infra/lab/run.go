@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,104 +46,80 @@ func (o *options) cells() []cell {
 	return all
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal bool) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
+	if err == nil && o.speed > 0 {
+		err = runSpeed(ctx, o, stdout, stderr)
+	} else if err == nil {
+		err = runCells(ctx, o, stdout, stderr)
+	}
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitFine
+	case errors.Is(err, errUnexpected):
+		return exitUnexpected
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "lab:", err)
-		return exitNotRun
-	}
-	if o.speed > 0 {
-		if err = runSpeed(ctx, o, stdout, stderr); errors.Is(err, errUnexpected) {
-			return exitUnexpected
-		} else if err != nil {
-			fmt.Fprintln(stderr, "lab:", err)
-			return exitNotRun
-		}
-		return exitFine
-	}
-	begun := time.Now()
-	r, err := runAll(ctx, o, progress{stderr, terminal})
-	if ctx.Err() != nil {
-		err = errors.New("interrupted")
-	}
-	if err == nil || len(r.Rows) > 0 { // what there is, is reported
-		r.Made = time.Now()
-		r.Took = r.Made.Sub(begun)
-		err = errors.Join(err, report(o, r, stdout, stderr))
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "lab: %v\n", err)
-		return exitNotRun
-	}
-	for _, row := range r.Rows {
-		if !row.Expected {
-			return exitUnexpected
-		}
-	}
-	return exitFine
+	fmt.Fprintln(stderr, "lab:", err)
+	return exitNotRun
 }
 
-// report prints what was asked for and writes the page.
-func report(o options, r page.Report, stdout, stderr io.Writer) (err error) {
-	out := json.NewEncoder(stdout)
-	out.SetIndent("", "  ")
-	if o.json {
-		err = out.Encode(r.Rows)
-	} else {
-		err = printTable(stdout, r.Rows)
-	}
-	if err != nil || o.page == "" {
-		return err
-	}
-	if err := page.Write(o.page, r); err != nil {
-		return err
-	}
-	fmt.Fprintf(stderr, "page: %s\n", o.page)
-	return nil
-}
-
-// runAll runs cell after cell. Engines are started when
-// the first cell needs them and stopped at the end.
-func runAll(ctx context.Context, o options, p progress) (r page.Report, err error) {
+// runCells runs one cell after the other, and reports what there is. A trial that did not work keeps none of the
+// others from being run. Engines are started when the first cell needs them and stopped at the end.
+func runCells(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return r, fmt.Errorf("find own program: %w", err)
+		return fmt.Errorf("find own program: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "flashsale-lab-")
 	if err != nil {
-		return r, fmt.Errorf("make folder: %w", err)
+		return fmt.Errorf("make folder: %w", err)
 	}
-	pool := engines.NewPool(engines.Options{Dir: dir, Root: o.root, Path: o.path})
-	defer func() { err = errors.Join(err, pool.Stop(), os.RemoveAll(dir)) }()
-	r = page.Report{
+	lab := &trial.Lab{Program: program, Dir: dir, Engines: engines.NewPool(engines.Options{Dir: dir, Root: o.root, Path: o.path})}
+	defer func() {
+		lab.Engines.Stop()
+		err = cmp.Or(err, os.RemoveAll(dir))
+	}()
+	r := page.Report{
 		Rows: []trial.Row{}, Strategies: o.strategies, Scenarios: o.scenarios,
 		Machine: fmt.Sprintf("%d CPUs, %s/%s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
 	}
-	return r, runCells(ctx, o, p, &trial.Lab{Program: program, Dir: dir, Engines: pool}, &r)
-}
-
-// runCells runs one cell after the other. A trial that did not work keeps none of the
-// others from being run.
-func runCells(ctx context.Context, o options, p progress, lab *trial.Lab, r *page.Report) (failed error) {
-	all := o.cells()
+	var failed []error
+	unexpected := false
 	begun := time.Now()
-	for i, c := range all {
-		p.begin(i, len(all), c)
+	for _, c := range o.cells() {
 		row, err := lab.Run(ctx, c.spec, c.scenario, c.seed)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			failed = append(failed, errors.New("interrupted"))
+			break
 		}
 		if err != nil {
-			failed = errors.Join(failed, err)
+			failed = append(failed, err)
 			continue
 		}
 		row.Expected = row.Verdict == tally.NotRun || catalogue.Meets(row.Strategy, row.Scenario, row.Verdict)
-		p.end(row)
+		unexpected = unexpected || !row.Expected
+		fmt.Fprintf(stderr, "%-24s %-14s seed %-3d %s%s\n", row.Strategy, row.Scenario, row.Seed, row.Verdict, surprise(row))
 		r.Rows = append(r.Rows, row)
 	}
-	p.done(len(all), time.Since(begun))
-	return failed
+	r.Made = time.Now()
+	r.Took = r.Made.Sub(begun)
+	fmt.Fprintf(stderr, "%d rows in %.0f s\n", len(r.Rows), r.Took.Seconds())
+	if o.json {
+		out := json.NewEncoder(stdout)
+		out.SetIndent("", "  ")
+		failed = append(failed, out.Encode(r.Rows))
+	} else {
+		failed = append(failed, printTable(stdout, r.Rows))
+	}
+	if o.page != "" {
+		failed = append(failed, page.Write(o.page, r))
+		fmt.Fprintf(stderr, "page: %s\n", o.page)
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	if unexpected {
+		return errUnexpected
+	}
+	return nil
 }

@@ -48,7 +48,7 @@ func runSpeed(ctx context.Context, o options, stdout, stderr io.Writer) error {
 			continue
 		}
 		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.2f\t%.0f\t%.3f\t%.3f\t%.1f\t%.1f\t%d of %d\t%s\t%s\n", r.Name, r.Medium, r.Accepted, r.Accepted/ours[r.Medium], r.Finished,
-			milliseconds(r.Servers), milliseconds(r.Engines), milliseconds(r.P50), milliseconds(r.P99), r.Asked-r.Lost, r.Asked, r.Verdict, r.Why)
+			milliseconds(r.Servers), milliseconds(r.Engines), r.P50Ms, r.P99Ms, r.Asked-r.Lost, r.Asked, r.Verdict, r.Why)
 	}
 	_ = t.Flush() // as for every print
 	fmt.Fprint(stdout, `

@@ -22,8 +22,6 @@ func server(p shop.Place) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: p.Redis[0]})
 }
 
-func newDesk(h shop.Host) *desk { return &desk{h, server(h.Place)} }
-
 // Close ends the connections.
 func (d *desk) Close() error { return d.redis.Close() }
 
@@ -46,14 +44,7 @@ func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 	c := server(p)
 	defer c.Close()
 	users, err := c.LRange(ctx, ordersKey(p), 0, -1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("read orders: %w", err)
-	}
-	var orders []shop.Order
-	for _, user := range users {
-		orders = append(orders, shop.Order{User: user})
-	}
-	return orders, nil
+	return shop.OrdersOf(users), err
 }
 
 // record appends the order and remembers the buyer.

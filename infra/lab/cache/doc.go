@@ -40,11 +40,11 @@ func Specs() []shop.Spec {
 			"two clicks of one user pass the look together; a process that dies after DECR loses the unit",
 			shop.RedisAlways, lookAndCount),
 		script("redis-lua-queue", "one Lua script checks and counts; orders wait in memory for a worker, whose UPDATE … stock > 0 has the last word",
-			"a process that dies takes the orders along that waited in it: accepted, and lost", shop.Redis, delivery{}),
+			"a process that dies takes the orders along that waited in it: accepted, and lost", shop.Redis, false),
 		script("redis-lua-stream", "one Lua script checks, counts and appends to a stream; a consumer group writes to the database, whose UPDATE … stock > 0 has the last word",
-			"Redis with snapshots forgets orders that it has accepted", shop.Redis, delivery{stream: true}),
+			"Redis with snapshots forgets orders that it has accepted", shop.Redis, true),
 		script("redis-lua-always", "the stream on a Redis that syncs with every write, UPDATE … stock > 0 and a unique index in the database",
-			"", shop.RedisAlways, delivery{stream: true}),
+			"", shop.RedisAlways, true),
 		alone("redis-lua-alone", "one Lua script checks, counts and remembers the buyer, who is the order: a Redis that syncs with every write is the only store"),
 	}
 }
@@ -53,6 +53,8 @@ func Specs() []shop.Spec {
 func spec(name, does, flaw string, need shop.Need, open func(context.Context, *desk) (shop.Strategy, error)) shop.Spec {
 	return shop.Spec{
 		Name: name, Family: "redis", Does: does, Flaw: flaw, Needs: []shop.Need{need}, Prepare: stockUp, Orders: recorded,
-		Open: func(ctx context.Context, h shop.Host) (shop.Strategy, error) { return open(ctx, newDesk(h)) },
+		Open: func(ctx context.Context, h shop.Host) (shop.Strategy, error) {
+			return open(ctx, &desk{h, server(h.Place)})
+		},
 	}
 }

@@ -3,9 +3,7 @@ package cache
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,10 +15,10 @@ import (
 type lock struct {
 	// acquire takes the lock if it is free; otherwise the hold is nil.
 	acquire func(ctx context.Context, key string) (*hold, error)
-	// wait, if not nil, waits until the lock may be free; nil looks again soon.
-	wait func(ctx context.Context, limit time.Duration)
-	// close, if not nil, ends what the lock has besides the desk's client.
-	close io.Closer
+	// pause, if not nil, is how long to wait until the lock may be free; nil looks again soon.
+	pause func() time.Duration
+	// clients are those that the lock has besides the desk's.
+	clients []*redis.Client
 }
 
 // hold is a lock in its owner's hands.
@@ -66,34 +64,33 @@ func (l *locked) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 			return "", fmt.Errorf("take lock: %w", err)
 		}
 		if h != nil {
-			return l.sellAndRelease(ctx, user, h)
+			defer func() {
+				last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+				defer cancel()
+				h.release(last)
+			}()
+			l.host.At(ctx, shop.Locked)
+			return l.sell(ctx, l.desk, user, h.fence)
 		}
 		left := time.Until(until)
 		if left <= 0 || ctx.Err() != nil {
 			return shop.Busy, nil
 		}
-		if l.lock.wait != nil {
-			l.lock.wait(ctx, left)
-			continue
+		pause := spin
+		if l.lock.pause != nil {
+			pause = min(left, l.lock.pause())
 		}
-		time.Sleep(spin)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
 	}
-}
-
-func (l *locked) sellAndRelease(ctx context.Context, user string, h *hold) (shop.Outcome, error) {
-	defer func() {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-		defer cancel()
-		h.release(last)
-	}()
-	l.host.At(ctx, shop.Locked)
-	return l.sell(ctx, l.desk, user, h.fence)
 }
 
 // Close ends the connections.
 func (l *locked) Close() error {
-	if l.lock.close != nil {
-		return errors.Join(l.lock.close.Close(), l.desk.Close())
+	for _, c := range l.lock.clients {
+		_ = c.Close()
 	}
 	return l.desk.Close()
 }
@@ -126,33 +123,29 @@ return 0`)
 // token puts a random value into the lock and deletes it, in a script, only while it is
 // still there. Nobody's lock is deleted by another; but a lock that expired under its
 // owner has let the next one in.
-func token(_ context.Context, d *desk) lock {
-	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
-		value := rand.Text()
-		ok, err := d.redis.SetNX(ctx, key, value, shop.LockTTL).Result()
-		if err != nil || !ok {
-			return nil, err
-		}
-		// A failed deletion leaves a lock that expires by itself.
-		return &hold{release: func(ctx context.Context) { _ = deleteOwn.Run(ctx, d.redis, []string{key}, value).Err() }}, nil
-	}}
-}
+func token(_ context.Context, d *desk) lock { return d.own(false) }
 
 // watchdog renews the token lock every third of its life for as long as its owner
 // works, as Redisson does.
-func watchdog(_ context.Context, d *desk) lock {
+func watchdog(_ context.Context, d *desk) lock { return d.own(true) }
+
+func (d *desk) own(renews bool) lock {
 	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
 		value := rand.Text()
 		ok, err := d.redis.SetNX(ctx, key, value, shop.LockTTL).Result()
 		if err != nil || !ok {
 			return nil, err
 		}
-		stop := renew(ctx, func(ctx context.Context) {
-			// A renewal that fails is tried again in the next round.
-			_ = renewOwn.Run(ctx, d.redis, []string{key}, value, shop.LockTTL.Milliseconds()).Err()
-		})
+		stop := func() {}
+		if renews {
+			stop = renew(ctx, func(ctx context.Context) {
+				// A renewal that fails is tried again in the next round.
+				_ = renewOwn.Run(ctx, d.redis, []string{key}, value, shop.LockTTL.Milliseconds()).Err()
+			})
+		}
 		return &hold{release: func(ctx context.Context) {
 			stop()
+			// A failed deletion leaves a lock that expires by itself.
 			_ = deleteOwn.Run(ctx, d.redis, []string{key}, value).Err()
 		}}, nil
 	}}

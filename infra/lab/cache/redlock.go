@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -18,14 +17,14 @@ import (
 // extends it every third of its life.
 func majority(_ context.Context, d *desk) lock {
 	var pools []redsyncredis.Pool
-	var all clients
+	var all []*redis.Client
 	for _, address := range d.host.Redis {
 		c := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
 		all = append(all, c)
 		pools = append(pools, goredis.NewPool(c))
 	}
 	servers := redsync.New(pools...)
-	return lock{close: all, wait: awaitTurn, acquire: func(ctx context.Context, key string) (*hold, error) {
+	return lock{clients: all, pause: pauseByChance, acquire: func(ctx context.Context, key string) (*hold, error) {
 		m := servers.NewMutex(key, redsync.WithExpiry(shop.LockTTL), redsync.WithTries(1))
 		if m.LockContext(ctx) != nil {
 			// Taken by another, or too few servers answered: not locked either way.
@@ -39,25 +38,8 @@ func majority(_ context.Context, d *desk) lock {
 	}}
 }
 
-// awaitTurn waits as redsync does between two tries, by chance: who asks all
+// pauseByChance is what redsync waits between two tries: who asks all
 // servers at the same time as others gets one vote each, and nobody the lock. This is
 // not scaled down with the lock's life, because the time in which all servers are asked is
 // not either: with a wait of 1 to 5 ms the sales stalled.
-func awaitTurn(ctx context.Context, limit time.Duration) {
-	select {
-	case <-time.After(min(limit, 50*time.Millisecond+rand.N(200*time.Millisecond))):
-	case <-ctx.Done():
-	}
-}
-
-// clients are those of all servers.
-type clients []*redis.Client
-
-// Close ends all connections.
-func (c clients) Close() error {
-	var errs []error
-	for _, one := range c {
-		errs = append(errs, one.Close())
-	}
-	return errors.Join(errs...)
-}
+func pauseByChance() time.Duration { return 50*time.Millisecond + rand.N(200*time.Millisecond) }

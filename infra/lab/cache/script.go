@@ -15,25 +15,20 @@ import (
 	store "flashsale/infra/lab/sql"
 )
 
-// delivery is how an order that a script has decided gets into the database.
-type delivery struct {
-	// stream: the script appends it to a stream, and what a worker has not
-	// acknowledged another one reads again. Otherwise it waits in memory.
-	stream bool
-}
-
 // script describes a strategy in which a script looks for the buyer, counts the stock
 // down and remembers the buyer in one step.
-func script(name, does, flaw string, need shop.Need, by delivery) shop.Spec {
+// With a stream the script appends the order to it, and what a worker has not acknowledged another one reads again.
+// Otherwise the order waits in memory.
+func script(name, does, flaw string, need shop.Need, stream bool) shop.Spec {
 	s := spec(name, does, flaw, need, func(_ context.Context, d *desk) (shop.Strategy, error) {
 		db, err := store.Open(d.host.Place)
 		if err != nil {
 			return nil, err
 		}
 		working, stop := context.WithCancel(context.Background())
-		s := &scripted{desk: d, delivery: by, db: db, stop: stop, queue: make(chan string, 1<<20)}
+		s := &scripted{desk: d, stream: stream, db: db, stop: stop, queue: make(chan string, 1<<20)}
 		work := s.carryQueue
-		if by.stream {
+		if stream {
 			work = s.carryStream
 		}
 		s.worker.Go(func() { work(working) })
@@ -42,7 +37,7 @@ func script(name, does, flaw string, need shop.Need, by delivery) shop.Spec {
 	s.Needs = append(s.Needs, shop.MariaDB)
 	s.Orders = store.Orders
 	s.Prepare = func(ctx context.Context, p shop.Place) error {
-		if err := errors.Join(stockUp(ctx, p), store.Create(ctx, p)); err != nil || !by.stream {
+		if err := errors.Join(stockUp(ctx, p), store.Create(ctx, p)); err != nil || !stream {
 			return err
 		}
 		c := server(p)
@@ -55,17 +50,11 @@ func script(name, does, flaw string, need shop.Need, by delivery) shop.Spec {
 // alone describes the same script without a database behind it: the set of buyers is the orders.
 func alone(name, does string) shop.Spec {
 	s := spec(name, does, "", shop.RedisAlways, func(_ context.Context, d *desk) (shop.Strategy, error) { return lone{d}, nil })
-	s.Orders = func(ctx context.Context, p shop.Place) (orders []shop.Order, err error) {
+	s.Orders = func(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 		c := server(p)
 		defer c.Close()
 		users, err := c.SMembers(ctx, buyersKey(p)).Result()
-		if err != nil {
-			return nil, fmt.Errorf("read buyers: %w", err)
-		}
-		for _, user := range users {
-			orders = append(orders, shop.Order{User: user})
-		}
-		return orders, nil
+		return shop.OrdersOf(users), err
 	}
 	return s
 }
@@ -117,7 +106,7 @@ return 1`)
 
 type scripted struct {
 	*desk
-	delivery
+	stream bool
 	db     *sql.DB
 	stop   context.CancelFunc
 	worker sync.WaitGroup

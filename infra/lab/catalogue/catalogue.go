@@ -13,14 +13,13 @@ import (
 	"flashsale/infra/lab/inprocess"
 	"flashsale/infra/lab/ours"
 	"flashsale/infra/lab/shop"
-	"flashsale/infra/lab/split"
 	"flashsale/infra/lab/sql"
 	"flashsale/infra/lab/tally"
 )
 
 // All are the lab's strategies, in the order of its table.
 func All() []shop.Spec {
-	return slices.Concat(inprocess.Specs(), sql.Specs(), cache.Specs(), split.Specs(), ours.Specs())
+	return slices.Concat(inprocess.Specs(), sql.Specs(), cache.Specs(), []shop.Spec{inprocess.Shares()}, ours.Specs())
 }
 
 // Find is the strategy of that name.

@@ -2,21 +2,16 @@ package engines
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/template"
 )
 
-const (
-	installDynoxide = "make engine"
-	ledgerTable     = "LedgerTable"
-)
+const ledgerTable = "LedgerTable"
 
 // dynamo is a dynoxide with its data in a file, so that a crash loses nothing
 // that was answered.
@@ -24,9 +19,16 @@ type dynamo struct {
 	running *engine.Engine
 }
 
+// startDynamo starts one with the template's own table.
 func startDynamo(ctx context.Context, dir string, o Options) (Engine, error) {
 	binary := engine.BinaryUnder(o.Root)
-	if err := present(binary, "dynoxide", installDynoxide); err != nil {
+	if _, err := os.Stat(binary); err != nil {
+		return nil, &MissingError{Program: "dynoxide", Install: "make engine"}
+	}
+	described, err := template.Load(filepath.Join(o.Root, "template.yaml"), template.Options{
+		Parameters: map[string]string{"JwtIssuer": "http://127.0.0.1", "JwtAudience": "lab"}, TableName: ledgerTable,
+	})
+	if err != nil {
 		return nil, err
 	}
 	e, err := engine.Start(ctx, engine.Options{Binary: binary, DBPath: filepath.Join(dir, "dynamodb.sqlite")})
@@ -34,36 +36,13 @@ func startDynamo(ctx context.Context, dir string, o Options) (Engine, error) {
 		return nil, err
 	}
 	d := &dynamo{running: e}
-	if err := d.makeTable(ctx, o); err != nil {
-		return nil, errors.Join(err, d.Stop())
-	}
-	return d, nil
-}
-
-// present turns a file that is not there into a *MissingError.
-func present(path, program, install string) error {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return &MissingError{Program: program, Install: install}
-	} else if err != nil {
-		return fmt.Errorf("find %s: %w", program, err)
-	}
-	return nil
-}
-
-// makeTable creates the template's own table.
-func (d *dynamo) makeTable(ctx context.Context, o Options) error {
-	described, err := template.Load(filepath.Join(o.Root, "template.yaml"), template.Options{
-		Parameters: map[string]string{"JwtIssuer": "http://127.0.0.1", "JwtAudience": "lab"}, TableName: ledgerTable,
-	})
-	if err != nil {
-		return err
-	}
 	for _, table := range described.Tables {
-		if err := engine.EnsureTable(ctx, engine.Client(d.running.Endpoint()), table); err != nil {
-			return err
+		if err := engine.EnsureTable(ctx, engine.Client(e.Endpoint()), table); err != nil {
+			d.Stop()
+			return nil, err
 		}
 	}
-	return nil
+	return d, nil
 }
 
 // Reset has nothing to do: every run has a sale id of its own, and no key of
@@ -72,18 +51,16 @@ func (d *dynamo) Reset(context.Context) error { return nil }
 
 func (d *dynamo) Describe(p *shop.Place) { p.DynamoDB, p.Table = d.running.Endpoint(), ledgerTable }
 
-func (d *dynamo) Crash() error {
-	d.running.Kill()
-	return nil
-}
+func (*dynamo) Ail() time.Duration { return 0 }
+
+func (d *dynamo) Crash() { d.running.Kill() }
 
 func (d *dynamo) Recover(ctx context.Context) error {
 	e, err := d.running.Again(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		d.running = e
 	}
-	d.running = e
-	return nil
+	return err
 }
 
-func (d *dynamo) Stop() error { return d.running.Stop() }
+func (d *dynamo) Stop() { _ = d.running.Stop() }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"time"
 )
 
 // Relay is a TCP address that leads to another one, which can change.
@@ -125,53 +124,5 @@ func (r *Relay) drop(ends ...net.Conn) {
 	defer r.mu.Unlock()
 	for _, c := range ends {
 		delete(r.open, c)
-	}
-}
-
-// failover is the one address of a primary, or after its death of its replica.
-type failover struct {
-	// front leads clients to whichever is the primary, copies the replica to what it copies.
-	front, copies *Relay
-}
-
-// newFailover leads everything to the primary.
-func newFailover(primary string) (f failover, err error) {
-	for _, r := range []**Relay{&f.front, &f.copies} {
-		if *r, err = NewRelay(primary, nil); err != nil {
-			f.close()
-			return failover{}, err
-		}
-	}
-	return f, nil
-}
-
-// lag is how far the replica is behind when the primary dies: the network
-// between the two failed before.
-const lag = 150 * time.Millisecond
-
-// Ail cuts the replica off, as the failing network of a real fail-over does:
-// what the primary answers from here on is what the replica will not have.
-func (f *failover) Ail() time.Duration {
-	f.copies.lead("")
-	return lag
-}
-
-// cut lets nobody reach anything.
-func (f *failover) cut() {
-	f.copies.lead("")
-	f.front.lead("")
-}
-
-// restore leads everything to the primary again.
-func (f *failover) restore(primary string) {
-	f.front.lead(primary)
-	f.copies.lead(primary)
-}
-
-func (f *failover) close() {
-	for _, r := range []*Relay{f.front, f.copies} {
-		if r != nil {
-			r.Close()
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,9 +24,13 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// idle is how many connections to one address are kept: every buyer of a crowd
-// has one.
-const idle = 512
+const (
+	// idle is how many connections to one address are kept: every buyer of a crowd
+	// has one.
+	idle = 512
+	// readLimit keeps a connection that sends nothing from staying permanently.
+	readLimit = 10 * time.Second
+)
 
 // ErrNoServer says that no application server is up.
 var ErrNoServer = errors.New("no application server is up")
@@ -54,7 +59,7 @@ type Options struct {
 // may be called at the same time.
 type Fleet struct {
 	options Options
-	control *control
+	control *http.Server
 	client  *http.Client
 
 	mu      sync.RWMutex
@@ -63,14 +68,15 @@ type Fleet struct {
 
 // Start starts the strategy's application servers and returns when all serve.
 func Start(ctx context.Context, o Options) (*Fleet, error) {
-	c, err := startControl(o)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listen: %w", err)
 	}
 	f := &Fleet{
-		options: o, control: c, members: make([]*member, o.Spec.ServerCount()),
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idle}},
+		options: o, control: &http.Server{Addr: l.Addr().String(), Handler: control(o), ReadHeaderTimeout: readLimit},
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idle}}, members: make([]*member, o.Spec.ServerCount()),
 	}
+	go func() { _ = f.control.Serve(l) }() // ends with Stop
 	var starts sync.WaitGroup
 	errs := make([]error, len(f.members))
 	for i := range f.members {
@@ -82,6 +88,24 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// control is the lab as an application server sees it: the user service, and
+// the one to ask at a stop.
+func control(o Options) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /users/{user}", func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(o.CheckTime(r.PathValue("user"))):
+		case <-r.Context().Done():
+		}
+	})
+	mux.HandleFunc("GET /at/{server}/{point}/{pass}", func(_ http.ResponseWriter, r *http.Request) {
+		server, _ := strconv.Atoi(r.PathValue("server"))
+		pass, _ := strconv.Atoi(r.PathValue("pass"))
+		o.OnStop(server, Stop{shop.Point(r.PathValue("point")), pass})
+	})
+	return mux
 }
 
 // Add starts one more application server.
@@ -97,7 +121,7 @@ func (f *Fleet) Add(ctx context.Context) error {
 func (f *Fleet) Restart(ctx context.Context, number int) error {
 	m, err := launch(ctx, f.options.Program, config{
 		Strategy: f.options.Spec.Name, Place: f.options.Place, Number: number, Servers: f.options.Spec.ServerCount(),
-		Seed: f.options.Seed, Control: f.control.url, Stops: f.options.Stops(number),
+		Seed: f.options.Seed, Control: "http://" + f.control.Addr, Stops: f.options.Stops(number),
 		Slow: f.options.Slow, Smooth: f.options.Smooth,
 	})
 	if err != nil {
@@ -148,7 +172,7 @@ func (f *Fleet) Stop() {
 	}
 	stops.Wait()
 	f.client.CloseIdleConnections()
-	f.control.stop()
+	_ = f.control.Close()
 }
 
 // route picks the application server for a click: by the user's hash if the
@@ -180,7 +204,7 @@ func (f *Fleet) Buy(ctx context.Context, user string, turn int) (shop.Outcome, e
 	if m == nil {
 		return "", ErrNoServer
 	}
-	text, err := f.ask(ctx, http.MethodPost, m, "/buy?user="+url.QueryEscape(user))
+	text, err := ask(ctx, f.client, http.MethodPost, "http://"+m.address+"/buy?user="+url.QueryEscape(user))
 	return shop.Outcome(text), err
 }
 
@@ -194,7 +218,7 @@ func (f *Fleet) Backlog(ctx context.Context) (int, error) {
 		if m == nil {
 			continue
 		}
-		text, err := f.ask(ctx, http.MethodGet, m, "/backlog")
+		text, err := ask(ctx, f.client, http.MethodGet, "http://"+m.address+"/backlog")
 		if err != nil {
 			return 0, err
 		}
@@ -207,23 +231,20 @@ func (f *Fleet) Backlog(ctx context.Context) (int, error) {
 	return sum, nil
 }
 
-// ask sends a request to an application server and returns what it says.
-func (f *Fleet) ask(ctx context.Context, method string, m *member, path string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+m.address+path, nil)
+// ask sends a request and returns what is answered.
+func ask(ctx context.Context, client *http.Client, method, address string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		return "", fmt.Errorf("ask server: %w", err)
+		return "", fmt.Errorf("ask: %w", err)
 	}
-	answer, err := f.client.Do(r)
+	answer, err := client.Do(r)
 	if err != nil {
-		return "", fmt.Errorf("ask server: %w", err)
+		return "", fmt.Errorf("ask: %w", err)
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
-	if err != nil {
-		return "", fmt.Errorf("ask server: %w", err)
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("ask: %s: %s", answer.Status, strings.TrimSpace(string(text)))
 	}
-	if answer.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("ask server: %s: %s", answer.Status, strings.TrimSpace(string(text)))
-	}
-	return string(text), nil
+	return string(text), err
 }

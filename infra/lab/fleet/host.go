@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,19 +16,26 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-const (
-	// openLimit bounds how long a strategy may take to connect.
-	openLimit = 20 * time.Second
-	// readLimit keeps a connection that sends nothing from staying for ever.
-	readLimit = 10 * time.Second
-)
+// openLimit bounds how long a strategy may take to connect.
+const openLimit = 20 * time.Second
 
-// Host is an application server's whole life: it opens the strategy that its
-// environment names, serves buyers and returns when it is asked to stop.
-func Host(lookup func(name string) (shop.Spec, bool), out io.Writer) error {
-	c, err := readConfig(os.Getenv(variable))
-	if err != nil {
-		return err
+// HostIfAsked ends the process after an application server's whole life, if it was started as one: it opens the
+// strategy that its environment names, serves buyers and returns when it is asked to stop.
+func HostIfAsked(lookup func(name string) (shop.Spec, bool)) {
+	if os.Getenv(variable) == "" {
+		return
+	}
+	if err := host(lookup); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func host(lookup func(name string) (shop.Spec, bool)) error {
+	var c config
+	if err := json.Unmarshal([]byte(os.Getenv(variable)), &c); err != nil {
+		return fmt.Errorf("read configuration: %w", err)
 	}
 	spec, ok := lookup(c.Strategy)
 	if !ok {
@@ -48,52 +56,42 @@ func Host(lookup func(name string) (shop.Spec, bool), out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	fmt.Fprintf(out, "%s%s\n", listening, l.Addr())
-	return errors.Join(serve(ctx, l, handler(strategy, i)), closeIt(strategy))
-}
-
-func serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: readLimit}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-		return server.Close()
+	fmt.Printf("%s%s\n", listening, l.Addr())
+	server := &http.Server{Handler: handler(strategy), ReadHeaderTimeout: readLimit}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	if err = server.Serve(l); errors.Is(err, http.ErrServerClosed) {
+		err = nil
 	}
-}
-
-func closeIt(strategy shop.Strategy) error {
 	if c, ok := strategy.(io.Closer); ok {
-		return c.Close()
+		err = errors.Join(err, c.Close())
 	}
-	return nil
+	return err
 }
 
 // handler answers POST /buy?user=… with an outcome and GET /backlog with a number,
 // or 500 with what went wrong.
-func handler(strategy shop.Strategy, i *interruptions) http.Handler {
+func handler(strategy shop.Strategy) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /buy", func(w http.ResponseWriter, r *http.Request) {
-		outcome, err := strategy.Buy(r.Context(), r.URL.Query().Get("user"))
+	answer := func(w http.ResponseWriter, value any, err error) {
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		// The buyer may be gone, which is the buyer's affair.
-		_, _ = io.WriteString(w, string(outcome))
+		fmt.Fprint(w, value) // the buyer may be gone, which is the buyer's affair
+	}
+	mux.HandleFunc("POST /buy", func(w http.ResponseWriter, r *http.Request) {
+		outcome, err := strategy.Buy(r.Context(), r.URL.Query().Get("user"))
+		answer(w, outcome, err)
 	})
 	mux.HandleFunc("GET /backlog", func(w http.ResponseWriter, r *http.Request) {
-		waiting := 0
+		waiting, err := 0, error(nil)
 		if b, ok := strategy.(shop.Backlogged); ok {
-			var err error
-			if waiting, err = b.Backlog(r.Context()); err != nil {
-				http.Error(w, err.Error(), http.StatusInternalServerError)
-				return
-			}
+			waiting, err = b.Backlog(r.Context())
 		}
-		fmt.Fprint(w, waiting)
+		answer(w, waiting, err)
 	})
 	return mux
 }

@@ -3,11 +3,10 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,12 +25,8 @@ const (
 
 // interruptions are what a purchase meets in one application server.
 type interruptions struct {
-	control string
-	number  int
-	stops   map[Stop]bool
-	slow    []Slow
-	smooth  bool
-	client  *http.Client
+	config config
+	client *http.Client
 
 	mu     sync.Mutex
 	passes map[shop.Point]int
@@ -39,35 +34,31 @@ type interruptions struct {
 }
 
 func newInterruptions(c config) *interruptions {
-	i := &interruptions{
-		control: c.Control, number: c.Number, slow: c.Slow, smooth: c.Smooth, stops: map[Stop]bool{}, passes: map[shop.Point]int{},
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idle}},
-		random: rand.New(rand.NewPCG(c.Seed, uint64(c.Number))),
+	return &interruptions{
+		config: c, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idle}},
+		passes: map[shop.Point]int{}, random: rand.New(rand.NewPCG(c.Seed, uint64(c.Number))),
 	}
-	for _, s := range c.Stops {
-		i.stops[s] = true
-	}
-	return i
 }
 
 // checkUser asks the user service, which the lab plays.
 func (i *interruptions) checkUser(ctx context.Context, user string) error {
-	if i.smooth {
+	if i.config.Smooth {
 		return nil
 	}
-	return i.get(ctx, "/users/"+url.PathEscape(user))
+	_, err := ask(ctx, i.client, http.MethodGet, i.config.Control+"/users/"+url.PathEscape(user))
+	return err
 }
 
 // at passes a point: it takes its time, and at a stop asks the lab, which may
 // kill this process instead of answering.
 func (i *interruptions) at(ctx context.Context, p shop.Point) {
-	if i.smooth {
+	if i.config.Smooth {
 		return
 	}
 	pause, pass := i.pass(p)
-	if i.stops[Stop{p, pass}] {
+	if slices.Contains(i.config.Stops, Stop{p, pass}) {
 		// The lab's answer only means "go on"; without the lab one goes on too.
-		_ = i.get(context.WithoutCancel(ctx), "/at?server="+strconv.Itoa(i.number)+"&point="+url.QueryEscape(string(p))+"&pass="+strconv.Itoa(pass))
+		_, _ = ask(context.WithoutCancel(ctx), i.client, http.MethodGet, fmt.Sprintf("%s/at/%d/%s/%d", i.config.Control, i.config.Number, p, pass))
 	}
 	time.Sleep(pause)
 }
@@ -80,24 +71,10 @@ func (i *interruptions) pass(p shop.Point) (pause time.Duration, pass int) {
 	if i.random.IntN(stallEvery) == 0 {
 		pause = stallLeast + time.Duration(i.random.Int64N(int64(stallMost-stallLeast)))
 	}
-	for _, s := range i.slow {
+	for _, s := range i.config.Slow {
 		if s.Point == p && s.From <= i.passes[p] && i.passes[p] <= s.To {
 			pause = s.Pause
 		}
 	}
 	return pause, i.passes[p]
-}
-
-func (i *interruptions) get(ctx context.Context, path string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, i.control+path, nil)
-	if err != nil {
-		return fmt.Errorf("ask the lab: %w", err)
-	}
-	answer, err := i.client.Do(r)
-	if err != nil {
-		return fmt.Errorf("ask the lab: %w", err)
-	}
-	defer answer.Body.Close()
-	_, err = io.Copy(io.Discard, answer.Body)
-	return err
 }

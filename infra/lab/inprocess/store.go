@@ -12,19 +12,17 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// store is the shop's durable store: a file with the stock and a file with the
+// store is the shop's durable store: a file with the stock and files with the
 // orders, in a folder that all application servers share. Reads and writes are
 // whole, and survive the process; nothing else is promised. A database used by
 // single statements is no better.
-type store struct{ dir string }
+type store struct{ dir, file string }
 
-func newStore(p shop.Place) *store { return &store{p.Dir} }
+func (s store) stockFile() string { return filepath.Join(s.dir, "stock") }
 
-func (s *store) stockFile() string { return filepath.Join(s.dir, "stock") }
+func (s store) ordersFile() string { return filepath.Join(s.dir, s.file) }
 
-func (s *store) ordersFile() string { return filepath.Join(s.dir, "orders") }
-
-func (s *store) stock() (int, error) {
+func (s store) stock() (int, error) {
 	text, err := os.ReadFile(s.stockFile())
 	if err != nil {
 		return 0, fmt.Errorf("read stock: %w", err)
@@ -37,7 +35,7 @@ func (s *store) stock() (int, error) {
 }
 
 // setStock replaces the file as a whole, so that no reader finds half of it.
-func (s *store) setStock(n int) error {
+func (s store) setStock(n int) error {
 	f, err := os.CreateTemp(s.dir, "stock-")
 	if err != nil {
 		return fmt.Errorf("write stock: %w", err)
@@ -50,7 +48,7 @@ func (s *store) setStock(n int) error {
 }
 
 // record appends an order; a short append is atomic.
-func (s *store) record(user string) error {
+func (s store) record(user string) error {
 	f, err := os.OpenFile(s.ordersFile(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("record order: %w", err)
@@ -62,7 +60,7 @@ func (s *store) record(user string) error {
 	return nil
 }
 
-func (s *store) orders() ([]shop.Order, error) {
+func (s store) orders() ([]shop.Order, error) {
 	text, err := os.ReadFile(s.ordersFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -75,18 +73,4 @@ func (s *store) orders() ([]shop.Order, error) {
 		all = append(all, shop.Order{User: strings.TrimSuffix(user, "\n")})
 	}
 	return all, nil
-}
-
-// has reports whether the user has an order.
-func (s *store) has(user string) (bool, error) {
-	all, err := s.orders()
-	if err != nil {
-		return false, err
-	}
-	for _, o := range all {
-		if o.User == user {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -4,6 +4,8 @@
 package page
 
 import (
+	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -45,15 +47,8 @@ func Write(path string, r Report) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	if err := r.html(f); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write page: %w", err)
-	}
-	if err := f.Close(); err != nil {
+	var text bytes.Buffer
+	if err := cmp.Or(r.html(&text), os.WriteFile(path, text.Bytes(), 0o644)); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
 	return nil

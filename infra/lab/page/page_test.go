@@ -15,7 +15,7 @@ import (
 
 func row(strategy, sc string, seed uint64, v tally.Verdict) trial.Row {
 	return trial.Row{
-		Strategy: strategy, Scenario: sc, Seed: seed, Stock: 10, Sold: 10, PerSecond: 50, P99Ms: 7, Verdict: v,
+		Strategy: strategy, Scenario: sc, Seed: seed, Count: tally.Count{Stock: 10, Sold: 10, PerSecond: 50, P99Ms: 7}, Verdict: v,
 		Why: "because of " + strategy, Expected: true, Run: "make lab STRATEGY=" + strategy,
 	}
 }

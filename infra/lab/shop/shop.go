@@ -56,9 +56,6 @@ const (
 	Queued Point = "queued"
 )
 
-// Points are all of them.
-func Points() []Point { return []Point{Locked, Read, Taken, Recorded, Queued} }
-
 // Host is a strategy's world inside one application server.
 type Host struct {
 	Place
@@ -109,6 +106,14 @@ type Backlogged interface {
 // Order is one order as the durable store holds it.
 type Order struct {
 	User string
+}
+
+// OrdersOf are orders of these users.
+func OrdersOf(users []string) (orders []Order) {
+	for _, user := range users {
+		orders = append(orders, Order{user})
+	}
+	return orders
 }
 
 // Need is an engine that a strategy cannot run without.

@@ -60,7 +60,7 @@ type Row struct {
 	// Servers and Engines are processor time an order, until then; 0 if it cannot be told. What the clients
 	// use is not in it.
 	Servers, Engines time.Duration
-	P50, P99         time.Duration
+	P50Ms, P99Ms     float64
 	Verdict          tally.Verdict
 	// Asked and Lost are orders that were accepted just before everything was killed, after the last round,
 	// and those that are gone.
@@ -86,7 +86,7 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 		own := o.Engines
 		own.Dir, own.Memory = dirs[i], i == 0
 		pools[i] = engines.NewPool(own)
-		defer func() { err = errors.Join(err, pools[i].Stop()) }()
+		defer pools[i].Stop()
 	}
 	for n := range o.Rounds {
 		for i := range rounds {
@@ -166,7 +166,7 @@ func (m *measurement) run(ctx context.Context) (row Row, err error) {
 	done, finished := rested(ctx)
 	timed, n := tally.Of(stock, nil, answers), len(answers)
 	row = Row{
-		Accepted: timed.PerSecond, P50: timed.P50, P99: timed.P99, Finished: float64(n) / finished.Sub(begun).Seconds(),
+		Accepted: timed.PerSecond, P50Ms: timed.P50Ms, P99Ms: timed.P99Ms, Finished: float64(n) / finished.Sub(begun).Seconds(),
 		Servers: (done.servers - atRest.servers) / time.Duration(n), Engines: (done.engines - atRest.engines) / time.Duration(n),
 	}
 	count, err := holds(ctx, slices.Concat(before, answers), c.orders)

@@ -85,12 +85,8 @@ func Orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 		return nil, err
 	}
 	defer db.Close()
-	var all []shop.Order
 	users, err := Buyers(ctx, db)
-	for _, user := range users {
-		all = append(all, shop.Order{User: user})
-	}
-	return all, err
+	return shop.OrdersOf(users), err
 }
 
 // Buyers are the users of all orders.

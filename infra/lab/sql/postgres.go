@@ -57,13 +57,13 @@ func buyOne(ctx context.Context, d *desk, user string) (outcome shop.Outcome, er
 	return outcome, nil
 }
 
-func buyAll(ctx context.Context, d *desk, all []purchase) {
+func buyAll(ctx context.Context, d *desk, all []*shop.Purchase) {
 	outcomes := map[string]shop.Outcome{}
 	var users []string // a user's clicks are one
 	for _, p := range all {
-		if outcomes[p.user] == "" {
-			users = append(users, p.user)
-			outcomes[p.user] = shop.SoldOut
+		if outcomes[p.User] == "" {
+			users = append(users, p.User)
+			outcomes[p.User] = shop.SoldOut
 		}
 	}
 	rows, err := d.db.QueryContext(ctx, "SELECT name, outcome FROM buy_all($1)", users)

@@ -3,8 +3,8 @@ package sql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
-	"sync"
 
 	"flashsale/infra/lab/shop"
 )
@@ -12,77 +12,23 @@ import (
 // most is how many purchases a worker takes at once.
 const most = 100
 
-// working is a strategy with a worker in each application server.
+// merging has a worker sell to all who wait, in one transaction. Each is answered after the commit.
+func merging(sellAll func(ctx context.Context, d *desk, all []*shop.Purchase)) func(d *desk) shop.Strategy {
+	return func(d *desk) shop.Strategy {
+		return working{shop.NewWorker(d.host, most, func(ctx context.Context, all []*shop.Purchase) { sellAll(ctx, d, all) }), d}
+	}
+}
+
 type working struct {
-	seller
-	stop   context.CancelFunc
-	worker sync.WaitGroup
+	*shop.Worker
+	desk *desk
 }
 
 // Close stops the worker.
-func (w *working) Close() error {
-	w.stop()
-	w.worker.Wait()
-	return w.desk.Close()
-}
-
-type purchase struct {
-	user   string
-	answer chan answer // has room for the answer, so the worker never waits
-}
-
-type answer struct {
-	outcome shop.Outcome
-	err     error
-}
-
-// merging puts purchases into a channel, and a worker sells to all that wait, in one
-// transaction. Each is answered after the commit.
-func merging(sellAll func(ctx context.Context, d *desk, all []purchase)) func(d *desk) shop.Strategy {
-	return func(d *desk) shop.Strategy { return merge(d, sellAll) }
-}
-
-func merge(d *desk, sellAll func(ctx context.Context, d *desk, all []purchase)) shop.Strategy {
-	purchases := make(chan purchase)
-	buy := func(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
-		if err := d.host.CheckUser(ctx, user); err != nil {
-			return "", err
-		}
-		p := purchase{user, make(chan answer, 1)}
-		select {
-		case purchases <- p:
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-		a := <-p.answer
-		return a.outcome, a.err
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	w := &working{seller: seller{d, buy}, stop: stop}
-	w.worker.Go(func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case p := <-purchases:
-				all := []purchase{p}
-				for full := false; len(all) < most && !full; {
-					select {
-					case p := <-purchases:
-						all = append(all, p)
-					default:
-						full = true
-					}
-				}
-				sellAll(ctx, d, all)
-			}
-		}
-	})
-	return w
-}
+func (w working) Close() error { return errors.Join(w.Worker.Close(), w.desk.Close()) }
 
 // sellAll sells to all in one transaction, and answers them.
-func sellAll(ctx context.Context, d *desk, all []purchase) {
+func sellAll(ctx context.Context, d *desk, all []*shop.Purchase) {
 	outcomes := map[string]shop.Outcome{}
 	_, err := d.within(ctx, d.db, sql.LevelReadCommitted, func(tx *sql.Tx) (shop.Outcome, error) {
 		left, err := number(ctx, tx, readStock+" FOR UPDATE")
@@ -91,7 +37,7 @@ func sellAll(ctx context.Context, d *desk, all []purchase) {
 		}
 		var users []any
 		for _, p := range all {
-			users = append(users, p.user)
+			users = append(users, p.User)
 		}
 		// Whoever else has the row locked commits before: the read is not too old.
 		have, err := texts(ctx, tx, "SELECT buyer FROM orders WHERE buyer IN (?"+strings.Repeat(", ?", len(users)-1)+")", users...)
@@ -104,12 +50,12 @@ func sellAll(ctx context.Context, d *desk, all []purchase) {
 		var sold []any
 		for _, p := range all {
 			switch {
-			case outcomes[p.user] != "":
+			case outcomes[p.User] != "":
 			case len(sold) < left:
-				outcomes[p.user] = shop.Accepted
-				sold = append(sold, p.user)
+				outcomes[p.User] = shop.Accepted
+				sold = append(sold, p.User)
 			default:
-				outcomes[p.user] = shop.SoldOut
+				outcomes[p.User] = shop.SoldOut
 			}
 		}
 		if len(sold) == 0 {
@@ -126,13 +72,12 @@ func sellAll(ctx context.Context, d *desk, all []purchase) {
 }
 
 // tell answers everybody; an error is everybody's.
-func tell(all []purchase, outcomes map[string]shop.Outcome, err error) {
+func tell(all []*shop.Purchase, outcomes map[string]shop.Outcome, err error) {
 	for _, p := range all {
-		outcome := outcomes[p.user]
-		if err == nil && outcome == shop.Accepted {
+		p.Outcome, p.Err = outcomes[p.User], err
+		if err == nil && p.Outcome == shop.Accepted {
 			// Of one user's clicks the first has the order.
-			outcomes[p.user] = shop.AlreadyOrdered
+			outcomes[p.User] = shop.AlreadyOrdered
 		}
-		p.answer <- answer{outcome, err}
 	}
 }

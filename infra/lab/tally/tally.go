@@ -6,6 +6,7 @@ package tally
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -25,8 +26,6 @@ type Answer struct {
 	Ended time.Duration
 }
 
-func (a *Answer) decided() bool { return a.Outcome != "" && a.Outcome != shop.Busy }
-
 // promised: the buyer believes in an order.
 func (a *Answer) promised() bool {
 	return a.Outcome == shop.Accepted || a.Outcome == shop.AlreadyOrdered
@@ -34,24 +33,27 @@ func (a *Answer) promised() bool {
 
 // Count is a sale in figures.
 type Count struct {
-	Stock, Sold int
+	Stock int `json:"stock"`
+	Sold  int `json:"sold"`
 	// Oversold is how many more were sold than there were.
-	Oversold int
+	Oversold int `json:"oversold"`
 	// Unsold is how many units are left that a refused buyer could have had.
-	Unsold int
+	Unsold int `json:"unsold"`
 	// Doubles are users with more than one order.
-	Doubles int
+	Doubles int `json:"doubles"`
 	// Lost are users who were told that they have an order and have none.
-	Lost int
+	Lost int `json:"lost"`
 	// Misled are users who have an order and were told "sold out", by any of
 	// their clicks.
-	Misled int
+	Misled int `json:"misled"`
 	// ToldSoldOut are users without an order who were told "sold out";
 	// Undecided those who never got a decision.
-	ToldSoldOut, Undecided int
-	// PerSecond is decisions a second, from the opening to the last one.
-	PerSecond float64
-	P50, P99  time.Duration
+	ToldSoldOut int `json:"-"`
+	Undecided   int `json:"-"`
+	// PerSecond is decisions a second, from the opening to the last one; a decision is any answer but "busy".
+	PerSecond float64 `json:"perSecond"`
+	P50Ms     float64 `json:"p50Ms"`
+	P99Ms     float64 `json:"p99Ms"`
 }
 
 // Of counts a sale of that stock.
@@ -102,26 +104,24 @@ func (c *Count) measure(answers []Answer) {
 	var took []time.Duration
 	var last time.Duration
 	for _, a := range answers {
-		if a.decided() {
+		if a.Outcome != "" && a.Outcome != shop.Busy {
 			took = append(took, a.Took)
 			last = max(last, a.Ended)
 		}
 	}
-	slices.Sort(took)
-	c.P50, c.P99 = Percentile(took, 50), Percentile(took, 99)
-	if last > 0 {
-		c.PerSecond = float64(len(took)) / last.Seconds()
+	if last == 0 {
+		return
 	}
+	slices.Sort(took)
+	// percentile is the smallest value that p percent do not exceed.
+	percentile := func(p int) float64 {
+		return round(float64(took[max(0, (len(took)*p+99)/100-1)]) / float64(time.Millisecond))
+	}
+	c.P50Ms, c.P99Ms, c.PerSecond = percentile(50), percentile(99), round(float64(len(took))/last.Seconds())
 }
 
-// Percentile is the smallest of the sorted values that p percent do not exceed,
-// 0 if there are none.
-func Percentile(sorted []time.Duration, p int) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[max(0, (len(sorted)*p+99)/100-1)]
-}
+// round keeps one decimal: the rest is noise.
+func round(x float64) float64 { return math.Round(x*10) / 10 }
 
 // Verdict is what a strategy's run amounts to: the worst of what was found.
 type Verdict string
@@ -160,7 +160,7 @@ func (c *Count) Judge(accidents []string) (Verdict, string) {
 		{c.Oversold, Oversells, fmt.Sprintf("%d orders for %s, %d too many", c.Sold, units(c.Stock), c.Oversold)},
 		{c.Doubles, Doubles, fmt.Sprintf("%s more than one order", have(c.Doubles))},
 		{c.Lost, Loses, fmt.Sprintf("%s told yes without an order", were(c.Lost))},
-		{c.Misled, Misleads, fmt.Sprintf("%s told \"sold out\" and %s an order", were(c.Misled), owns(c.Misled))},
+		{c.Misled, Misleads, fmt.Sprintf("%s told \"sold out\" and %s an order", were(c.Misled), map[bool]string{true: "has", false: "have"}[c.Misled == 1])},
 		{min(c.Unsold, c.ToldSoldOut), Undersells, fmt.Sprintf("%d of %s left although %s told \"sold out\"", c.Stock-c.Sold, units(c.Stock), were(c.ToldSoldOut))},
 		{c.Undecided, Stalls, fmt.Sprintf("%s no decision, with %d of %s left", got(c.Undecided), max(0, c.Stock-c.Sold), units(c.Stock))},
 	} {
@@ -184,14 +184,8 @@ func (c *Count) Judge(accidents []string) (Verdict, string) {
 
 func units(n int) string { return plural(n, "1 unit", "units") }
 func have(n int) string  { return plural(n, "1 buyer has", "buyers have") }
-func owns(n int) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
-}
-func were(n int) string { return plural(n, "1 buyer was", "buyers were") }
-func got(n int) string  { return plural(n, "1 buyer got", "buyers got") }
+func were(n int) string  { return plural(n, "1 buyer was", "buyers were") }
+func got(n int) string   { return plural(n, "1 buyer got", "buyers got") }
 
 func plural(n int, one, many string) string {
 	if n == 1 {

@@ -74,10 +74,10 @@ func TestDecisionsAreTimedAndBusyIsNone(t *testing.T) {
 	}
 	answers = append(answers, Answer{User: "b", Outcome: shop.Busy, Took: time.Hour, Ended: time.Hour})
 	c := Of(1, nil, answers)
-	if c.P50 != 50*time.Millisecond || c.P99 != 99*time.Millisecond || c.PerSecond != 200 {
-		t.Errorf("p50 %v, p99 %v, %v/s, want 50ms, 99ms, 200/s", c.P50, c.P99, c.PerSecond)
+	if c.P50Ms != 50 || c.P99Ms != 99 || c.PerSecond != 200 {
+		t.Errorf("p50 %v ms, p99 %v ms, %v/s, want 50, 99, 200", c.P50Ms, c.P99Ms, c.PerSecond)
 	}
-	if none := Of(1, nil, nil); none.P99 != 0 || none.PerSecond != 0 {
+	if none := Of(1, nil, nil); none.P99Ms != 0 || none.PerSecond != 0 {
 		t.Errorf("without answers: %+v", none)
 	}
 }

@@ -115,7 +115,6 @@ func (n *nemesis) once(i int) bool {
 
 // strike does it at once and repairs it in the background.
 func (n *nemesis) strike(do scenario.Action, number int, when string) {
-	var err error
 	var repair func() error
 	pause := down
 	switch do {
@@ -135,23 +134,29 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 	case scenario.KillEngine:
 		e := n.engines[0]
 		n.say("engine killed " + when)
-		repair = func() error { return e.Recover(n.ctx) }
-		if ailing, ok := e.(engines.Ailing); ok {
-			// It serves on for a while, and whoever is at the point with it.
-			before, begun := n.done.Load(), time.Now()
-			pause = ailing.Ail()
-			repair = func() error {
-				n.awaitAnswers(before, begun)
-				err := e.Crash()
-				time.Sleep(down)
-				return errors.Join(err, e.Recover(n.ctx))
-			}
+		before, begun := n.done.Load(), time.Now()
+		if pause = e.Ail(); pause == 0 {
+			pause = down
+			e.Crash()
+			repair = func() error { return e.Recover(n.ctx) }
 			break
 		}
-		err = e.Crash()
+		// It serves on for a while, and whoever is at the point with it.
+		repair = func() error {
+			n.awaitAnswers(before, begun)
+			e.Crash()
+			time.Sleep(down)
+			return e.Recover(n.ctx)
+		}
 	case scenario.FreezeServer:
 		n.say(fmt.Sprintf("server %d stood still %s", number, when))
-		repair, err = n.freeze(number)
+		before, begun := n.done.Load(), time.Now()
+		thaw, err := n.fleet.Freeze(number)
+		repair = func() error {
+			time.Sleep(frozen - down)
+			n.awaitAnswers(before, begun)
+			return errors.Join(err, thaw())
+		}
 	case scenario.AddServer:
 		n.say("server added " + when)
 		repair, pause = func() error { return n.fleet.Add(n.ctx) }, 0
@@ -159,19 +164,8 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 	go func() {
 		defer n.repairs.Done()
 		time.Sleep(pause)
-		n.repaired(do, errors.Join(err, repair()))
+		n.repaired(do, repair())
 	}()
-}
-
-// freeze stops a server.
-func (n *nemesis) freeze(number int) (thaw func() error, err error) {
-	before, begun := n.done.Load(), time.Now()
-	server, err := n.fleet.Freeze(number)
-	return func() error {
-		time.Sleep(frozen - down)
-		n.awaitAnswers(before, begun)
-		return server()
-	}, err
 }
 
 // awaitAnswers returns when some more clicks were answered than before, or at the limit.

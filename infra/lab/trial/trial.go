@@ -9,9 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
-	"sync/atomic"
+	"path/filepath"
 	"time"
 
 	"flashsale/infra/lab/engines"
@@ -33,20 +32,18 @@ const (
 // Lab is what all trials share.
 type Lab struct {
 	// Program is what application servers are started from: it must call
-	// fleet.Host when fleet.Hosting says so.
+	// fleet.HostIfAsked.
 	Program string
 	// Dir is a folder for the trials' own.
 	Dir     string
 	Engines *engines.Pool
-
-	trials atomic.Uint64
 }
 
 // Run runs one trial. A missing engine is no error but a row that says so; an
 // error means that the trial itself did not work.
 func (l *Lab) Run(ctx context.Context, spec shop.Spec, sc scenario.Scenario, seed uint64) (Row, error) {
 	row := Row{
-		Strategy: spec.Name, Family: spec.Family, Scenario: sc.Name, Seed: seed, Stock: sc.Stock,
+		Strategy: spec.Name, Family: spec.Family, Scenario: sc.Name, Seed: seed, Count: tally.Count{Stock: sc.Stock},
 		Run: fmt.Sprintf("make lab STRATEGY=%s SCENARIO=%s SEED=%d", spec.Name, sc.Name, seed),
 	}
 	running, err := l.Engines.Get(ctx, spec.Needs)
@@ -58,29 +55,21 @@ func (l *Lab) Run(ctx context.Context, spec shop.Spec, sc scenario.Scenario, see
 	if err != nil {
 		return row, err
 	}
-	place, err := l.place(sc, running)
+	dir, err := os.MkdirTemp(l.Dir, "sale-")
 	if err != nil {
-		return row, err
+		return row, fmt.Errorf("make folder: %w", err)
+	}
+	place := shop.Place{Sale: "lab-" + filepath.Base(dir), Stock: sc.Stock, Dir: dir}
+	for _, e := range running {
+		e.Describe(&place)
 	}
 	count, accidents, err := l.sell(ctx, spec, sc, seed, place, running)
 	if err != nil {
-		return row, fmt.Errorf("%s in %s: %w", spec.Name, sc.Name, errors.Join(err, os.RemoveAll(place.Dir)))
+		return row, fmt.Errorf("%s in %s: %w", spec.Name, sc.Name, errors.Join(err, os.RemoveAll(dir)))
 	}
-	row.fill(count)
+	row.Count = count
 	row.Verdict, row.Why = count.Judge(accidents)
-	return row, os.RemoveAll(place.Dir)
-}
-
-func (l *Lab) place(sc scenario.Scenario, running []engines.Engine) (shop.Place, error) {
-	dir, err := os.MkdirTemp(l.Dir, "sale-")
-	if err != nil {
-		return shop.Place{}, fmt.Errorf("make folder: %w", err)
-	}
-	p := shop.Place{Sale: fmt.Sprintf("lab-%d-%d", os.Getpid(), l.trials.Add(1)), Stock: sc.Stock, Dir: dir}
-	for _, e := range running {
-		e.Describe(&p)
-	}
-	return p, nil
+	return row, os.RemoveAll(dir)
 }
 
 // sell is the sale from the layout to the count.
@@ -152,20 +141,8 @@ type Row struct {
 	Family   string `json:"family"`
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
-	Stock    int    `json:"stock"`
-	Sold     int    `json:"sold"`
-	Oversold int    `json:"oversold"`
-	// Unsold is units left although buyers were refused.
-	Unsold  int `json:"unsold"`
-	Doubles int `json:"doubles"`
-	Lost    int `json:"lost"`
-	// Misled is buyers with an order who were told "sold out".
-	Misled int `json:"misled"`
-	// PerSecond is decisions a second; a decision is any answer but "busy".
-	PerSecond float64       `json:"perSecond"`
-	P50Ms     float64       `json:"p50Ms"`
-	P99Ms     float64       `json:"p99Ms"`
-	Verdict   tally.Verdict `json:"verdict"`
+	tally.Count
+	Verdict tally.Verdict `json:"verdict"`
 	// Why is one sentence, made from what was measured.
 	Why string `json:"why"`
 	// Expected reports whether the verdict is one that the lab expects.
@@ -173,15 +150,3 @@ type Row struct {
 	// Run is the command that repeats the row.
 	Run string `json:"run"`
 }
-
-// fill enters the figures of a count.
-func (r *Row) fill(c tally.Count) {
-	r.Sold, r.Oversold, r.Unsold, r.Doubles, r.Lost = c.Sold, c.Oversold, c.Unsold, c.Doubles, c.Lost
-	r.Misled = c.Misled
-	r.PerSecond, r.P50Ms, r.P99Ms = round(c.PerSecond), milliseconds(c.P50), milliseconds(c.P99)
-}
-
-func milliseconds(d time.Duration) float64 { return round(float64(d) / float64(time.Millisecond)) }
-
-// round keeps one decimal: the rest is noise.
-func round(x float64) float64 { return math.Round(x*10) / 10 }

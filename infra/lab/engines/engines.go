@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"flashsale/infra/lab/shop"
@@ -25,20 +26,16 @@ type Engine interface {
 	Reset(ctx context.Context) error
 	// Describe writes into the place how to reach the engine.
 	Describe(p *shop.Place)
+	// Ail begins what goes before Crash, while the engine still serves, and
+	// tells how long that lasts: 0 if a crash does not announce itself.
+	Ail() time.Duration
 	// Crash kills it (of several, the first) as kill -9 does.
-	Crash() error
+	Crash()
 	// Recover starts it again on the same port with the data it had, or lets
 	// its replica take its place. It returns once the engine serves.
 	Recover(ctx context.Context) error
-	// Stop ends it and waits for it.
-	Stop() error
-}
-
-// Ailing is an engine whose death announces itself.
-type Ailing interface {
-	// Ail begins what goes before Crash, while the engine still serves, and
-	// tells how long that lasts.
-	Ail() time.Duration
+	// Stop ends it and waits for it. How an engine ends whose data is thrown away does not matter.
+	Stop()
 }
 
 // MissingError says that a program is not installed.
@@ -50,16 +47,6 @@ type MissingError struct {
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s is not installed: %s", e.Program, e.Install)
 }
-
-const (
-	// startLimit bounds a start; a loaded machine may take seconds.
-	startLimit = 30 * time.Second
-	startPoll  = 5 * time.Millisecond
-	stopGrace  = 5 * time.Second
-	// starts is how often a start is tried: a free port may be gone again by
-	// the time a program listens on it.
-	starts = 3
-)
 
 // Options say where engines find what they need.
 type Options struct {
@@ -75,39 +62,89 @@ type Options struct {
 	Memory bool
 }
 
-// Start starts the engine of a need. Its error is a *MissingError if a program
+// Pool starts each engine when it is first needed and keeps it.
+type Pool struct {
+	options Options
+	running map[shop.Need]Engine
+	failed  map[shop.Need]error
+}
+
+// NewPool is a pool that has started nothing.
+func NewPool(o Options) *Pool {
+	return &Pool{options: o, running: map[shop.Need]Engine{}, failed: map[shop.Need]error{}}
+}
+
+// Get returns the engines of the needs, empty. What failed to start fails again with the same
+// error, a *MissingError if it is not installed.
+func (p *Pool) Get(ctx context.Context, needs []shop.Need) (all []Engine, err error) {
+	for _, need := range needs {
+		e := p.running[need]
+		if err := p.failed[need]; err != nil {
+			return nil, err
+		}
+		if e == nil {
+			if e, err = start(ctx, need, p.options); err != nil {
+				if ctx.Err() == nil {
+					p.failed[need] = err
+				}
+				return nil, err
+			}
+			p.running[need] = e
+		}
+		if err := e.Reset(ctx); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// Stop stops every engine that runs.
+func (p *Pool) Stop() {
+	var stops sync.WaitGroup
+	for _, e := range p.running {
+		stops.Go(e.Stop)
+	}
+	stops.Wait()
+}
+
+// start starts the engine of a need. Its error is a *MissingError if a program
 // is not installed.
-func Start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
+func start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
 	dir, err := os.MkdirTemp(o.Dir, string(need)+"-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder for %s: %w", need, err)
 	}
+	var e Engine
 	switch need {
 	case shop.Redis:
-		return startRedis(ctx, dir, o, 1, snapshots, 0)
+		e, err = startRedis(ctx, dir, o, 1, snapshots, 0)
 	case shop.RedisAlways:
+		sync := always
 		if o.Memory {
-			return startRedis(ctx, dir, o, 1, snapshots, 0)
+			sync = snapshots
 		}
-		return startRedis(ctx, dir, o, 1, "always", 0)
+		e, err = startRedis(ctx, dir, o, 1, sync, 0)
 	case shop.RedisTrio:
-		return startRedis(ctx, dir, o, 3, "always", shop.LockTTL)
+		e, err = startRedis(ctx, dir, o, 3, always, shop.LockTTL)
 	case shop.RedisPair:
-		return startPair(ctx, dir, o)
+		e, err = startPair(ctx, dir, o)
 	case shop.MariaDB:
-		return startMariaDB(ctx, dir, o)
+		e, err = startMariaDB(ctx, dir, o)
 	case shop.Postgres:
-		return startPostgres(ctx, dir, o)
+		e, err = startPostgres(ctx, dir, o)
 	case shop.DynamoDB:
-		return startDynamo(ctx, dir, o)
+		e, err = startDynamo(ctx, dir, o)
+	default:
+		err = fmt.Errorf("start engine: nothing is known of %q", need)
 	}
-	return nil, fmt.Errorf("start engine: nothing is known of %q", need)
+	return e, err
 }
 
 // find is the path of the first program that is installed. Debian keeps servers
 // in folders that are not on every user's path.
 func find(o Options, install string, programs ...string) (string, error) {
-	folders := []string{"/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/libexec", "/usr/local/bin", "/usr/bin"}
+	folders := append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/libexec", "/usr/local/bin", "/usr/bin")
 	if versions, err := filepath.Glob("/usr/lib/postgresql/*/bin"); err == nil {
 		folders = append(folders, versions...)
 	}
@@ -115,11 +152,6 @@ func find(o Options, install string, programs ...string) (string, error) {
 		folders = strings.Split(o.Path, string(os.PathListSeparator))
 	}
 	for _, program := range programs {
-		if o.Path == "" {
-			if path, err := exec.LookPath(program); err == nil {
-				return path, nil
-			}
-		}
 		for _, folder := range folders {
 			if path, err := exec.LookPath(folder + "/" + program); err == nil {
 				return path, nil
