@@ -126,7 +126,7 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 func (m *runningSale) queryOrder(user string) {
 	call := time.Now()
 	e := m.pools[harness.Querying].take(m.id + " " + user)
-	r, ok := e.Status(m.id, user)
+	r, ok := e.As(user, m.id, "GET /sales/{saleId}/orders/me")
 	m.pools[harness.Querying].give(e)
 	m.write("%s looks: %t %d %s %+v", user, ok, r.Status, r.Code, r.Claim)
 	if !ok || r.Code == "busy" {
@@ -154,7 +154,7 @@ func (m *runningSale) queryPage(user string) {
 	e := m.pools[harness.Querying].take(m.id + " " + user)
 	defer m.pools[harness.Querying].give(e)
 	began := time.Now()
-	r, ok := e.SalePage(m.id)
+	r, ok := e.As("", m.id, "GET /sales/{saleId}")
 	m.write("%s visits: %t %d %s", user, ok, r.Status, r.Body)
 	if !ok || r.Status != 200 {
 		return

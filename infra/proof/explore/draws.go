@@ -133,9 +133,9 @@ func (m *runningSale) runEntrants() {
 		all.Go(func() {
 			for i, at := range e.enters {
 				m.n.wait(m.id+" "+e.user, max(time.Microsecond, time.Until(m.began.Add(at))))
-				m.askEntry(e.user, "enters", (*harness.Environment).Enter)
+				m.askEntry(e.user, "enters", "PUT")
 				if e.asks || i > 0 {
-					m.askEntry(e.user, "looks", (*harness.Environment).Entry)
+					m.askEntry(e.user, "looks", "GET")
 				}
 			}
 		})
@@ -207,11 +207,11 @@ func (m *runningSale) paysFirst(user string) bool {
 }
 
 // askEntry sends a request about a user's entry and judges the answer (P27).
-func (m *runningSale) askEntry(user, does string, ask func(e *harness.Environment, sale, user string) (harness.Reply, bool)) {
+func (m *runningSale) askEntry(user, does, method string) {
 	call := time.Now()
 	e := m.pools[harness.Purchasing].take(m.id + " " + user + " " + does)
 	began := time.Now()
-	r, ok := ask(e, m.id, user)
+	r, ok := e.As(user, m.id, method+" /sales/{saleId}/entries/me")
 	m.pools[harness.Purchasing].give(e)
 	m.write("%s %s, entries of %s: %t %d %s", user, does, m.id, ok, r.Status, r.Body)
 	m.checkEntry(user, r, ok, call, began)

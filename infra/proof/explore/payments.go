@@ -178,7 +178,7 @@ func (m *runningSale) reportPayment(p harness.Payment, who string) {
 func (m *runningSale) cancel(user, who string) {
 	for range 50 {
 		e := m.pools[harness.Paying].take(who)
-		r, ok := e.Cancel(m.id, user)
+		r, ok := e.As(user, m.id, "DELETE /sales/{saleId}/orders/me")
 		m.pools[harness.Paying].give(e)
 		m.write("%s: %t %d %s", who, ok, r.Status, r.Body)
 		if !ok || r.Code == "busy" {

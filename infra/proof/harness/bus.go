@@ -40,11 +40,7 @@ type publication struct {
 	times              int
 }
 
-func NewBus() *Bus {
-	return &Bus{
-		Fault: func(string, int) dynamotest.Fault { return dynamotest.Fault{} }, events: map[string]*publication{},
-	}
-}
+func NewBus() *Bus { return &Bus{events: map[string]*publication{}} }
 
 // Put is PutEvents. fails returns the error code of an entry, or "".
 func (b *Bus) Put(in *eventbridge.PutEventsInput, fails func(index int) string) (*eventbridge.PutEventsOutput, error) {

@@ -17,7 +17,6 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/beacon"
 	"flashsale/shared/draw"
-	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
 
@@ -51,16 +50,6 @@ func (oneThrow) Signature(_ context.Context, round uint64) ([]byte, error) {
 		return nil, errors.New("the round has not been signed")
 	}
 	return bytes.Repeat([]byte{5}, beacon.SignatureSize), nil
-}
-
-// Enter is PUT /sales/{saleId}/entries/me.
-func (e *Environment) Enter(sale, user string) (Reply, bool) {
-	return e.Ask(sale, httpapi.Request{RouteKey: "PUT /sales/{saleId}/entries/me", Sub: user})
-}
-
-// Entry is GET /sales/{saleId}/entries/me.
-func (e *Environment) Entry(sale, user string) (Reply, bool) {
-	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}/entries/me", Sub: user})
 }
 
 // PagesOf are the pages of a roll that the users are on if they enter.

@@ -44,10 +44,7 @@ type message struct {
 }
 
 func NewQueue() *Queue {
-	return &Queue{
-		Fault: func(string) dynamotest.Fault { return dynamotest.Fault{} },
-		known: map[string]bool{}, Arrived: make(chan struct{}, 1),
-	}
+	return &Queue{known: map[string]bool{}, Arrived: make(chan struct{}, 1)}
 }
 
 // Put puts a message into the queue, visible from at on.

@@ -70,6 +70,11 @@ func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, ok boo
 	return r, true
 }
 
+// As sends a user's request of a route, "" for nobody's.
+func (e *Environment) As(user, sale, route string) (Reply, bool) {
+	return e.Ask(sale, httpapi.Request{RouteKey: route, Sub: user})
+}
+
 // Refuses reports whether the answer means that this request got no unit.
 func (r Reply) Refuses() bool {
 	switch r.Code {
@@ -94,21 +99,6 @@ func (e *Environment) Buy(sale, user, key string) (Reply, bool) {
 // for if no read failed in the second before.
 func (e *Environment) MustFindClaim(key string) bool {
 	return key != "" || e.lookedForClaim || time.Since(e.readFailed) >= time.Second
-}
-
-// Status is GET /sales/{saleId}/orders/me.
-func (e *Environment) Status(sale, user string) (Reply, bool) {
-	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}/orders/me", Sub: user})
-}
-
-// Cancel is DELETE /sales/{saleId}/orders/me.
-func (e *Environment) Cancel(sale, user string) (Reply, bool) {
-	return e.Ask(sale, httpapi.Request{RouteKey: "DELETE /sales/{saleId}/orders/me", Sub: user})
-}
-
-// SalePage is GET /sales/{saleId}.
-func (e *Environment) SalePage(sale string) (Reply, bool) {
-	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}"})
 }
 
 // Deliver delivers a batch to the environment and returns the handles of the messages

@@ -123,7 +123,7 @@ type World struct {
 func NewWorld(i Interceptor, random func() float64) *World {
 	return &World{
 		DB:    dynamotest.New(dynamotest.Table{Name: TableName, PK: "pk", SK: "sk"}),
-		Queue: NewQueue(), Bus: NewBus(), TooLong: func(Function, time.Duration) {}, interceptor: i, random: random, Dice: oneThrow{}, Log: io.Discard,
+		Queue: NewQueue(), Bus: NewBus(), interceptor: i, random: random, Dice: oneThrow{}, Log: io.Discard,
 	}
 }
 
