@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,11 +22,6 @@ func tooManyUnits(d drill) {
 	i.see()
 	i.do(0)
 	i.then()
-	// The same command again, as by somebody who did not see the answer.
-	want := fmt.Sprintf("%s: 9000 of 9000 units were withdrawn earlier under the name typo, and nothing changed now", saleID)
-	if out, ok := i.run(i.row.do[0]); !ok || !pattern(want).MatchString(out) {
-		d.t.Errorf("the withdrawal again: %s", out)
-	}
 	d.sell(saleID, "dan")
 }
 
@@ -56,9 +50,6 @@ func stockWrittenByHand(d drill) {
 	i.see()
 	i.doAll()
 	i.then()
-	if left := d.books(saleID).Shards[0].Stock; left != 22 {
-		d.t.Errorf("%d units are left in shard 0, want 22", left)
-	}
 	d.sell(saleID, usersOf(0, 4, 1, "late-")...)
 }
 
@@ -81,11 +72,7 @@ func unitsBehindAMark(d drill) {
 	i.see()
 	i.doAll()
 	i.then()
-	d.eventually("the units sell", func() bool {
-		user := usersOf(1, 4, 1, fmt.Sprint("late-", time.Now().UnixNano(), "-"))[0]
-		d.sell(saleID, user)
-		return d.books(saleID).Shards[1].Stock < 22
-	})
+	d.sell(saleID, usersOf(1, 4, 1, "late-")...)
 }
 
 func pauseThatMustHold(d drill) {
@@ -100,16 +87,6 @@ func pauseThatMustHold(d drill) {
 	i.do(0)
 	if err := d.client.Ask(d.t.Context(), client.SeedFunction, resume, nil); err == nil {
 		d.t.Error("the older resumption applied again")
-	}
-	for n := range 8 { // an environment that remembers the sale as open is refused by each shard
-		var a client.Answer
-		d.eventually("an answer other than busy", func() bool {
-			a = d.buy(saleID, fmt.Sprint("early-", n))
-			return a.Code != "busy"
-		})
-		if a.Status != 503 || a.Code != "sale-paused" {
-			d.t.Errorf("while it is paused a buyer is told %v", a)
-		}
 	}
 	i.do(1)
 	i.then()
@@ -150,26 +127,16 @@ func goodsAreDefective(d drill) {
 	const saleID = "defective-sale"
 	d.openUnpaid(saleID, time.Hour)
 	d.sell(saleID, "ada", "ben")
-	if a := d.pay(saleID, d.order(saleID, "ada")); a.Status != http.StatusOK {
-		d.t.Fatalf("the payment: %v", a)
-	}
+	d.pay(saleID, d.order(saleID, "ada"), http.StatusOK)
 	i := d.meet("a sale's goods must not be delivered", saleID)
 	i.see()
 	i.do(0)
-	for n := range 4 {
-		if a := d.buy(saleID, fmt.Sprint("late-", n)); a.Code != "recalled" && a.Code != "sale-paused" {
-			d.t.Errorf("a buyer is told %v", a)
-		}
-	}
 	d.eventually("ReleaseFunction, called by hand, ends what the recall left", func() bool {
 		var a struct{ Passes []struct{ Complete bool } }
 		err := d.client.Ask(d.t.Context(), client.ReleaseFunction, map[string]string{"saleId": saleID}, &a)
 		return err == nil && len(a.Passes) == 1 && a.Passes[0].Complete // it is refused while the schedule's own run goes on
 	})
 	i.then()
-	if out, ok := i.run(i.row.do[0]); !ok || !strings.Contains(out, "and nothing changed now") {
-		d.t.Errorf("the recall again: %s", out)
-	}
 }
 
 func lateSeeding(d drill) {
@@ -178,17 +145,10 @@ func lateSeeding(d drill) {
 	d.create(late)
 	i := d.meet("a sale was seeded when its window was over, or twice", saleID)
 	d.create(late)
-	if a := d.buy(saleID, "early"); a.Code != "sale-closed" {
-		d.t.Errorf("a buyer is told %v", a)
-	}
 	i.see()
 	i.do(0)
 	i.then()
-	d.create(late) // once more, after the cure
 	d.sell(saleID, "ada", "ben")
-	if b := d.books(saleID); b.Seeded != 100 || b.Stock() != 98 {
-		d.t.Errorf("%d seeded and %d left, want 100 and 98", b.Seeded, b.Stock())
-	}
 }
 
 func complaintOfASoldOut(d drill) {

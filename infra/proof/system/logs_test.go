@@ -1,19 +1,16 @@
 package system
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -147,86 +144,4 @@ func TestOfAPersonOnlyTheUserIDIsKept(t *testing.T) {
 			t.Errorf("the table has %s", what)
 		}
 	}
-}
-
-// poisons are texts that would forge a log line, a field or terminal output if they
-// were written unescaped. The whole table of them is in shared/telemetry.
-var poisons = []string{
-	"x\n{\"level\":\"INFO\",\"service\":\"purchase\",\"outcome\":\"ok\",\"user\":\"forged\"}", "x\r\nPurchaseFunction | {\"user\":\"forged\"}",
-	`x","user":"forged`, `x"},"user":"forged"}`, `x\`, "\x1b[2J\x1b[Hforged", "\u009b2Jforged", "x\x00forged", "x\u2028forged", "\u202edegrof", "x\xff\xfeforged",
-	`x","_aws":{"CloudWatchMetrics":[{"Namespace":"forged"}]},"y":"`, "%s%n%!(EXTRA string=forged)",
-}
-
-// unprintable reports whether a terminal or line reader could interpret the character:
-// controls, line separators, and those that change the direction of text.
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
-}
-
-func TestNoTextForgesALogLine(t *testing.T) {
-	s := shared(t)
-	s.open("ink", 100, 1)
-	mark, sent := len(s.log()), 0
-	call := func(method, path string, header ...string) {
-		a := s.send(method, s.API, path, "", header...)
-		if a.status >= 500 && a.text("code") != "busy" {
-			t.Errorf("%s %s: %v", method, path, a)
-		}
-		if a.body != nil && a.text("message") == "" { // otherwise it is the gateway's own, before any function
-			sent++
-		}
-	}
-	alice := s.bearer("alice")
-	for _, poison := range poisons {
-		forged := bearer(s.signed(s.claims(poison)))
-		call(http.MethodPost, "/sales/ink/orders", forged...)
-		call(http.MethodGet, "/sales/ink/orders/me", forged...)
-		call(http.MethodPost, "/sales/"+url.PathEscape(poison)+"/orders", alice...)
-		call(http.MethodGet, "/orders/"+url.PathEscape(poison), alice...)
-		call(http.MethodGet, "/sales/"+url.PathEscape(poison)+"?x="+url.QueryEscape(poison))
-		payload, err := json.Marshal(map[string]any{"action": poison, "saleId": poison})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.invoke("SeedFunction", string(payload))
-	}
-	var lines []map[string]any
-	s.eventually("every request has left its line", func() bool {
-		lines = s.linesSince(mark)
-		return len(lines) >= sent
-	})
-	if sent < 3*len(poisons) {
-		t.Errorf("only %d requests reached a function", sent)
-	}
-}
-
-// linesSince are the lines of functions that buyers reach, each of which must be one whole JSON object
-// that says what the function says (P18).
-func (v visit) linesSince(mark int) (lines []map[string]any) {
-	v.t.Helper()
-	for text := range strings.Lines(string(v.log()[mark:])) {
-		whole, ended := strings.CutSuffix(text, "\n")
-		if !ended {
-			break // it is being written
-		}
-		function, rest, ok := strings.Cut(whole, " | ")
-		if i := strings.Index(rest, "{"); i == len("2006/01/02 15:04:05 ") {
-			rest = rest[i:] // the Lambda library's report of a function error
-		}
-		var line map[string]any
-		if err := json.Unmarshal([]byte(rest), &line); err != nil || !ok || !strings.HasSuffix(function, "Function") || strings.ContainsFunc(whole, unprintable) {
-			v.t.Fatalf("no function printed this line: %q (%v)", whole, err)
-		}
-		service, _ := line["service"].(string)
-		if line["type"] == "platform" || service == "" {
-			continue
-		}
-		if !strings.EqualFold(service+"Function", function) || line["user"] == "forged" || strings.Contains(fmt.Sprint(line["_aws"]), "forged") || len(whole) > 6000 {
-			v.t.Errorf("a line of %s is forged: %s", function, whole)
-		}
-		if service == "purchase" || service == "query" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }

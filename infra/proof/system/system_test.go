@@ -10,9 +10,7 @@ package system
 import (
 	"context"
 	"crypto/rsa"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
@@ -33,6 +31,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/golang-jwt/jwt/v5"
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/child"
@@ -363,14 +362,6 @@ func (s *system) learnKey() error {
 	if err != nil {
 		return err
 	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return errors.New("read issuer key: no PEM")
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return fmt.Errorf("read issuer key: %w", err)
-	}
-	s.key = parsed.(*rsa.PrivateKey)
-	return nil
+	s.key, err = jwt.ParseRSAPrivateKeyFromPEM(text)
+	return err
 }
