@@ -29,14 +29,14 @@ func (m *runningSale) runBuyer(b buyer) {
 // click sends one purchase and judges the answer.
 func (m *runningSale) click(user, key, name string) harness.Reply {
 	m.n.wait(name, time.Microsecond)
-	call := time.Now()
+	sent := time.Now()
 	e := m.pools[harness.Purchasing].take(name)
 	defer m.pools[harness.Purchasing].give(e)
-	return m.clickIn(e, user, key, call)
+	return m.clickIn(e, user, key, sent)
 }
 
 // clickIn sends a purchase to that environment.
-func (m *runningSale) clickIn(e *harness.Environment, user, key string, call time.Time) harness.Reply {
+func (m *runningSale) clickIn(e *harness.Environment, user, key string, sent time.Time) harness.Reply {
 	m.write("%s clicks in %s, key %q, in purchase %d #%d", user, m.id, key, e.Number, e.Invocation)
 	began := time.Now()
 	r, ok := e.Buy(m.id, user, key)
@@ -45,7 +45,7 @@ func (m *runningSale) clickIn(e *harness.Environment, user, key string, call tim
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if ok {
-		m.checkAnswer(e, user, key, r, call, began)
+		m.checkAnswer(e, user, key, r, sent, began)
 	}
 	if ok && r.Refuses() {
 		m.watch.recordRefusal(user, asked)
@@ -55,13 +55,13 @@ func (m *runningSale) clickIn(e *harness.Environment, user, key string, call tim
 
 // checkAnswer checks the answer of a purchase against the state of the sale during the
 // request. Both locks are held.
-func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r harness.Reply, call, began time.Time) {
+func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r harness.Reply, sent, began time.Time) {
 	w, now := m.watch, time.Now()
 	// An answer from memory may be as old as P6 allows, counted from the start of the
 	// invocation.
 	from := began.Add(-harness.RefusalAge)
 	claim := w.claims[user]
-	holds := claim != nil && claim.visibleToAll().Before(call)
+	holds := claim != nil && claim.visibleToAll().Before(sent)
 	// Where reads lag, one without a key may miss any claim.
 	mustKnow := key != "" || m.simulation.draft.lag == 0 && e.MustFindClaim(key)
 	switch {
@@ -85,8 +85,8 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 		if m.draft.payWithin == 0 || claim.isPaid() {
 			remembered = time.Minute
 		}
-		if r.Status == 202 && claim.isReleased(call.Add(-remembered)) {
-			w.violate("P9: %s was told 202 for %s, which was released %v before", user, claim.id, call.Sub(claim.releasedAt))
+		if r.Status == 202 && claim.isReleased(sent.Add(-remembered)) {
+			w.violate("P9: %s was told 202 for %s, which was released %v before", user, claim.id, sent.Sub(claim.releasedAt))
 		}
 		if r.Status == 202 && key != "" {
 			if first, again := m.bodies[user+key]; again && first != r.Body {
@@ -111,7 +111,7 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 		}
 	case r.Code == "busy":
 	case r.Code == "recalled" || r.Code == "sale-paused" || r.Code == "sale-not-open" || r.Code == "sale-closed" || r.Code == "sale-not-found":
-		if !w.wasShut(r.Code, from, call, now) {
+		if !w.wasShut(r.Code, from, sent, now) {
 			w.violate("P14: %s was told %s, which it was not from %v on", user, r.Code, from.Sub(m.began))
 		}
 		if holds && (key != "" && r.Code != "sale-not-found" || (r.Code == "sale-closed" || r.Code == "recalled") && mustKnow) {
@@ -124,7 +124,7 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 
 // queryOrder asks for the state of the user's own order.
 func (m *runningSale) queryOrder(user string) {
-	call := time.Now()
+	sent := time.Now()
 	e := m.pools[harness.Querying].take(m.id + " " + user)
 	r, ok := e.As(user, m.id, "GET /sales/{saleId}/orders/me")
 	m.pools[harness.Querying].give(e)
@@ -137,15 +137,15 @@ func (m *runningSale) queryOrder(user string) {
 	claim := m.watch.claims[user]
 	switch {
 	case r.Status == 404:
-		if r.Code == "order-not-found" && claim != nil && claim.visibleToAll().Before(call) {
+		if r.Code == "order-not-found" && claim != nil && claim.visibleToAll().Before(sent) {
 			m.watch.violate("P4: %s held %s and was told that there is no order", user, claim.id)
 		}
 	case r.Status != 200 || claim == nil || claim.id != r.Claim.ClaimID:
 		m.watch.violate("P4: %s was told %d %s, the table holds %+v", user, r.Status, r.Body, claim)
 	case r.Claim.OrderID != "" && claim.orderID != r.Claim.OrderID:
 		m.watch.violate("P7: %s was told of order %s, the table holds %s", user, r.Claim.OrderID, claim.orderID)
-	case r.Claim.State == "CONFIRMED" && r.Claim.PayBy != "" && r.Claim.PayBy < harness.Stamp(m.watch.payUntilSince(call.Add(-harness.RefusalAge))):
-		m.watch.violate("P38: %s is to pay by %s, was told at %v, after more time was given until %v", user, r.Claim.PayBy, call.Sub(m.began), m.watch.payUntil)
+	case r.Claim.State == "CONFIRMED" && r.Claim.PayBy != "" && r.Claim.PayBy < harness.Stamp(m.watch.payUntilSince(sent.Add(-harness.RefusalAge))):
+		m.watch.violate("P38: %s is to pay by %s, was told at %v, after more time was given until %v", user, r.Claim.PayBy, sent.Sub(m.began), m.watch.payUntil)
 	}
 }
 

@@ -102,8 +102,8 @@ type saleDraft struct {
 	// twice: each command is sent by two operators at once.
 	twice bool
 	// payWithin is 0 if the sale asks for no payment.
-	payWithin time.Duration
-	visits    []visit // by the office
+	payWithin     time.Duration
+	cancellations []cancellation // by operators
 	// late: it has a late day.
 	late bool
 }

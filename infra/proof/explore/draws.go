@@ -1,6 +1,9 @@
 package explore
 
 import (
+	"context"
+	"crypto/sha512"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +15,7 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/proof/harness"
+	"flashsale/shared/beacon"
 )
 
 // drawDraft is what a seed draws of a sale whose buyers are drawn. Instants are counted from the
@@ -208,35 +212,35 @@ func (m *runningSale) paysFirst(user string) bool {
 
 // askEntry sends a request about a user's entry and judges the answer (P27).
 func (m *runningSale) askEntry(user, does, method string) {
-	call := time.Now()
+	sent := time.Now()
 	e := m.pools[harness.Purchasing].take(m.id + " " + user + " " + does)
 	began := time.Now()
 	r, ok := e.As(user, m.id, method+" /sales/{saleId}/entries/me")
 	m.pools[harness.Purchasing].give(e)
 	m.write("%s %s, entries of %s: %t %d %s", user, does, m.id, ok, r.Status, r.Body)
-	m.checkEntry(user, r, ok, call, began)
+	m.checkEntry(user, r, ok, sent, began)
 }
 
-func (m *runningSale) checkEntry(user string, r harness.Reply, ok bool, call, began time.Time) {
+func (m *runningSale) checkEntry(user string, r harness.Reply, ok bool, sent, began time.Time) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	w, d, now := m.watch, m.watch.draw, time.Now()
 	enteredAt, entered := d.enteredAt[user]
-	entered = entered && enteredAt.Before(call)
+	entered = entered && enteredAt.Before(sent)
 	switch {
 	case !ok || r.Code == "busy":
 	case r.Status == 200:
 		w.counts["entries"]++
-		if first, again := d.receipts[user]; again && first != r.Body {
+		if first, again := d.entries[user]; again && first != r.Body {
 			w.violate("P27: %s was told %s, then %s", user, first, r.Body)
 		}
-		if d.receipts[user] = r.Body; d.roll != "" && !d.isOn[user] {
+		if d.entries[user] = r.Body; d.roll != "" && !d.isOn[user] {
 			w.violate("P27: %s was told of an entry, and is not on the roll", user)
 		}
 		if _, known := d.enteredAt[user]; !known {
 			d.enteredAt[user] = now
 		}
-	case r.Code == "entering-not-open" && call.Add(-w.skew).Before(d.enterFrom):
+	case r.Code == "entering-not-open" && sent.Add(-w.skew).Before(d.enterFrom):
 	case (r.Code == "entering-closed" || r.Code == "entry-not-found") && !entered && !(d.isOn[user] && d.rolledAt.Before(began)):
 		if r.Code == "entering-closed" {
 			w.counts["entries-too-late"]++
@@ -244,7 +248,7 @@ func (m *runningSale) checkEntry(user string, r harness.Reply, ok bool, call, be
 				w.violate("P27: %s was told at %v that entering is over", user, now.Sub(m.began))
 			}
 		}
-	case (r.Code == "sale-not-found" || r.Code == "recalled") && w.wasShut(r.Code, began.Add(-harness.RefusalAge), call, now):
+	case (r.Code == "sale-not-found" || r.Code == "recalled") && w.wasShut(r.Code, began.Add(-harness.RefusalAge), sent, now):
 	default:
 		w.violate("P27: %s has entered: %t, is on the roll: %t, and is told %d %q", user, entered, d.isOn[user], r.Status, r.Code)
 	}
@@ -408,4 +412,44 @@ func (m *simulation) isCutOff(r receipt, began time.Time) bool {
 		return (c.hi == "" || c.completeAt.After(began)) && time.Since(c.begunAt) > callTime
 	}
 	return slices.ContainsFunc(w.draw.calls, wasLate) && !slices.ContainsFunc(r.Findings, isOther)
+}
+
+// diceDraft is what a seed draws of the public dice: how long after it is signed they have a round,
+// and the share of requests that fail.
+type diceDraft struct {
+	lag   time.Duration
+	fails float64
+}
+
+func drawDice(r *rand.Rand) diceDraft {
+	d := diceDraft{lag: between(r, 0, 3*time.Second), fails: []float64{0, 0, 0.15, 0.5}[r.IntN(4)]}
+	if sometimes(r, 0.4) {
+		d.lag = between(r, 0, 10*time.Minute)
+	}
+	return d
+}
+
+// dice are the public dice of a simulation. That of what their relays say only the signature of the
+// round is taken is tested in shared/beacon.
+type dice struct {
+	n     *network
+	draft diceDraft
+}
+
+// Signature returns the signature of a round: any bytes, always the same ones.
+func (d *dice) Signature(ctx context.Context, round uint64) ([]byte, error) {
+	return harness.Intercept(ctx, harness.CallerOf(ctx), harness.Point{Op: "Signature"}, func() ([]byte, error) {
+		lag := d.draft.lag
+		switch {
+		case d.n.faultsOff.Load():
+			lag = 0
+		case d.n.random() < d.draft.fails:
+			return nil, harness.ErrDown
+		}
+		if time.Now().Before(beacon.Quicknet.TimeOf(round).Add(lag)) {
+			return nil, errors.New("the round has not been signed")
+		}
+		signature := sha512.Sum512(binary.BigEndian.AppendUint64(nil, round))
+		return signature[:beacon.SignatureSize], nil
+	})
 }

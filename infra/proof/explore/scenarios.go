@@ -230,62 +230,62 @@ var scenarios = []scenario{
 		act:     during(without(releases), releases),
 	},
 
-	// The office cancels an order.
+	// An operator cancels an order.
 	{
-		name: "an order is paid while the office cancels it", sale: priced(1, 1),
+		name: "an order is paid while an operator cancels it", sale: priced(1, 1),
 		prepare: confirmed("alice"),
-		act:     during(without(office("alice", "CONFIRMED", "back")), pays("alice", "pi_1")),
+		act:     during(without(operatorCancels("alice", "CONFIRMED", "back")), pays("alice", "pi_1")),
 	},
 	{
-		name: "the office cancels an order while it is paid", sale: priced(1, 1),
+		name: "an operator cancels an order while it is paid", sale: priced(1, 1),
 		prepare: confirmed("alice"),
-		act:     during(without(pays("alice", "pi_1")), office("alice", "CONFIRMED", "back")),
+		act:     during(without(pays("alice", "pi_1")), operatorCancels("alice", "CONFIRMED", "back")),
 	},
 	{
 		name: "two operators cancel an order that was paid", sale: priced(1, 1), mostFaults: 2,
 		prepare: do(confirmed("alice"), pays("alice", "pi_1")),
-		act: during(without(func(s *scene) { s.officeCancels("alice", "PAID", "kept", "another", "lee") }),
-			office("alice", "PAID", "back")),
+		act: during(without(func(s *scene) { s.operatorCancels("alice", "PAID", "kept", "another", "lee") }),
+			operatorCancels("alice", "PAID", "back")),
 	},
 	{
-		name: "the payment of an order is reported again while the office cancels it", sale: priced(1, 1), mostFaults: 2,
+		name: "the payment of an order is reported again while an operator cancels it", sale: priced(1, 1), mostFaults: 2,
 		prepare: do(confirmed("alice"), pays("alice", "pi_1")),
-		act:     do(during(without(pays("alice", "pi_1")), office("alice", "PAID", "kept")), after(harness.RefusalAge), pays("alice", "pi_1")),
+		act:     do(during(without(pays("alice", "pi_1")), operatorCancels("alice", "PAID", "kept")), after(harness.RefusalAge), pays("alice", "pi_1")),
 	},
 	{
-		name: "the office cancels an order while it is released", sale: priced(2, 1),
+		name: "an operator cancels an order while it is released", sale: priced(2, 1),
 		prepare: do(overdue("alice"), confirmed("bob"), cancels("bob")),
-		act:     during(without(releases), office("alice", "CONFIRMED", "back")),
+		act:     during(without(releases), operatorCancels("alice", "CONFIRMED", "back")),
 	},
 	{
-		name: "units are released and put back while the office cancels an order", sale: priced(2, 1),
+		name: "units are released and put back while an operator cancels an order", sale: priced(2, 1),
 		prepare: do(overdue("alice"), confirmed("bob")),
-		act:     during(without(office("bob", "CONFIRMED", "back")), releases),
+		act:     during(without(operatorCancels("bob", "CONFIRMED", "back")), releases),
 	},
 	{
-		name: "the office cancels an order while its sale is recalled", sale: priced(2, 1), mostFaults: 2,
+		name: "an operator cancels an order while its sale is recalled", sale: priced(2, 1), mostFaults: 2,
 		prepare: do(confirmed("alice", "bob"), pays("alice", "pi_1")),
-		act:     during(without((*scene).recall, releases, office("bob", "CONFIRMED", "kept")), office("alice", "PAID", "back")),
+		act:     during(without((*scene).recall, releases, operatorCancels("bob", "CONFIRMED", "kept")), operatorCancels("alice", "PAID", "back")),
 	},
 	{
-		name: "a sale is recalled while the office cancels an order", sale: priced(2, 1), mostFaults: 2,
+		name: "a sale is recalled while an operator cancels an order", sale: priced(2, 1), mostFaults: 2,
 		prepare: do(confirmed("alice", "bob"), pays("alice", "pi_1")),
-		act:     during(without(office("alice", "PAID", "back"), office("bob", "CONFIRMED", "back")), do((*scene).recall, releases)),
+		act:     during(without(operatorCancels("alice", "PAID", "back"), operatorCancels("bob", "CONFIRMED", "back")), do((*scene).recall, releases)),
 	},
 	{
-		name: "the office gives back a unit while its shard is being closed", sale: units(1, 1),
+		name: "an operator gives back a unit while its shard is being closed", sale: units(1, 1),
 		prepare: confirmed("alice"),
-		act:     func(s *scene) { s.buyWhile(office("alice", "CONFIRMED", "back"), "") },
+		act:     func(s *scene) { s.buyWhile(operatorCancels("alice", "CONFIRMED", "back"), "") },
 	},
 	{
-		name: "the office cancels an order while the sale is drained", sale: units(2, 1), mostFaults: 2,
+		name: "an operator cancels an order while the sale is drained", sale: units(2, 1), mostFaults: 2,
 		prepare: do(closesIn(10*time.Minute), confirmed("alice"), after(26*time.Minute)),
-		act:     during(without(reconciles), office("alice", "CONFIRMED", "back")),
+		act:     during(without(reconciles), operatorCancels("alice", "CONFIRMED", "back")),
 	},
 	{
-		name: "a sale is drained while the office cancels an order", sale: units(2, 1), mostFaults: 2,
+		name: "a sale is drained while an operator cancels an order", sale: units(2, 1), mostFaults: 2,
 		prepare: do(closesIn(10*time.Minute), confirmed("alice"), after(26*time.Minute)),
-		act:     during(without(office("alice", "CONFIRMED", "kept")), do(reconciles, reconciles)),
+		act:     during(without(operatorCancels("alice", "CONFIRMED", "kept")), do(reconciles, reconciles)),
 	},
 
 	// A sale has a draw, from entering to the second call.
@@ -454,9 +454,9 @@ func cancels(user string) func(*scene) {
 	return func(s *scene) { s.cancel(user, user+" cancels") }
 }
 
-// office is the cancellation of a user's order by the office, which has seen it like that.
-func office(user, saw, unit string) func(*scene) {
-	return func(s *scene) { s.officeCancels(user, saw, unit, "cancels-"+user, "ana") }
+// operatorCancels is the cancellation of a user's order by an operator, who has seen it like that.
+func operatorCancels(user, saw, unit string) func(*scene) {
+	return func(s *scene) { s.operatorCancels(user, saw, unit, "cancels-"+user, "ana") }
 }
 
 func adds(seedID string, units int) func(*scene) {

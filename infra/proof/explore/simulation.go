@@ -4,11 +4,11 @@
 // Two choosers decide what goes wrong. A seed draws random sales and faults (Simulate in
 // simulation.go) and determines everything, so that each sale can be repeated. A
 // plan says which call of a scenario has which fault, and between which two calls another's request
-// runs; every plan of a few faults is run (enumerate.go, scenarios.go, plan.go).
+// runs; every plan of a few faults is run (enumerate.go, scenarios.go).
 //
 // A draft is what a seed draws: sales, buyers, the operator's commands and the rates of faults
-// (draft.go). They run as goroutines (buyers.go, operator.go, payments.go, draws.go) whose turns the
-// schedule orders (schedule.go). Every call passes the network (network.go), after which the watch
+// (draft.go). They run as goroutines (buyers.go, operator.go, payments.go, draws.go) which the
+// schedule wakes one at a time (schedule.go). Every call passes the network (network.go), after which the watch
 // reads what changed in the table (watch.go). In the end the faults stop, and what must be true of a
 // quiet sale is checked (finish.go). What the table's stream publishes runs beside that (publisher.go).
 package explore
@@ -65,8 +65,8 @@ type runningSale struct {
 	givenUp   []harness.Payment                         // that their providers reported in vain
 	// recallKnown is from when every environment knows of the recall; zero while that is not answered.
 	recallKnown time.Time
-	cancelled   map[string]bool      // the office's requests that were answered with success
-	cancelKnown map[string]time.Time // from when every environment knows that the office has cancelled a user's order
+	cancelled   map[string]bool      // the operators' cancellations that were answered with success
+	cancelKnown map[string]time.Time // from when every environment knows that an operator has cancelled a user's order
 	createdAt   time.Time            // zero until the creation is answered
 }
 
@@ -100,9 +100,9 @@ func Simulate(seed uint64) Result {
 		c.restores, c.sales = false, min(c.sales, 2)
 	}
 	d := draw(s, func(r *rand.Rand) draft { return drawSales(r, c) })
-	if office := officeOf(seed); office.IntN(officeEvery) == 0 {
+	if chance := cancellationsOf(seed); chance.IntN(cancelsEvery) == 0 {
 		for i := range d.sales {
-			d.sales[i].visits = drawOffice(office, d.sales[i])
+			d.sales[i].cancellations = drawCancellations(chance, d.sales[i])
 		}
 	}
 	if c.midnight {
@@ -208,8 +208,8 @@ func (m *simulation) run() {
 	var all sync.WaitGroup
 	for _, s := range m.sales {
 		all.Go(func() { s.runCommands(s.draft.commands) })
-		if s.draft.visits != nil {
-			all.Go(func() { s.runOffice(s.draft.visits) })
+		if s.draft.cancellations != nil {
+			all.Go(func() { s.runCancellations(s.draft.cancellations) })
 		}
 		if s.draft.draw != nil {
 			all.Go(s.runEntrants)
@@ -375,4 +375,55 @@ func (j *journal) write(format string, args ...any) {
 func (j *journal) tail(lines int) string {
 	all := strings.Split(strings.TrimSuffix(j.text.String(), "\n"), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// counters are what simulations count, in the order of their last line: operations are the functions'
+// calls to table and queue, paid, refunds and released the orders that were paid, the payments to be
+// refunded and the claims that were released, extended the edits that gave more time, resent the order messages that reconciliation sent again.
+// Events are the order events, duplicates how often one was published again. Refused-changes are what a
+// sale does not allow, cancelled-orders those that an operator has cancelled, halves transactions that a restore takes back in part, cut-offs those of the
+// replay, and replayed-ends payments, releases and refunds.
+var counters = []string{
+	"sales", "operations", "faults", "freezes", "paid", "refunds", "released", "resent", "events", "duplicates",
+	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over",
+	"refused-changes", "extended", "cancelled-orders", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
+}
+
+// Total is the result of many seeds.
+type Total struct {
+	Seeds   int
+	Counts  map[string]int
+	Virtual time.Duration
+	// Hash is the sum of the seeds' hashes, independent of the order in which they ran.
+	Hash uint64
+}
+
+// Add adds one seed's result.
+func (t *Total) Add(r Result) {
+	t.Seeds++
+	for name, n := range r.Counts {
+		t.Counts[name] += n
+	}
+	t.Virtual += r.Virtual
+	t.Hash += r.Hash
+}
+
+// String is the last line of a simulation's output.
+func (t Total) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "seeds=%d virtual=%.1fh hash=%016x", t.Seeds, t.Virtual.Hours(), t.Hash)
+	for _, name := range counters {
+		fmt.Fprintf(&text, " %s=%d", name, t.Counts[name])
+	}
+	return text.String()
+}
+
+// maxShown bounds the violations shown per seed: the first is the most useful.
+const maxShown = 5
+
+// Report returns the violations, how to reproduce them, and the last events before
+// them.
+func (r Result) Report() string {
+	return fmt.Sprintf("seed %d: %d violations\n  %s\nagain: go test ./infra/proof/explore -run '^TestSimulation$' -count=1 -seed=%d\n%s",
+		r.Seed, r.Counts["violations"], strings.Join(r.Shown, "\n  "), r.Seed, r.Tail)
 }
