@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"flashsale/infra/lab/catalogue"
 	"flashsale/infra/lab/engines"
 	"flashsale/infra/lab/fleet"
-	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/tally"
 	"flashsale/infra/lab/trial"
 	"flashsale/infra/local/engine/enginetest"
@@ -43,31 +43,19 @@ func laboratory(t *testing.T) *trial.Lab {
 	return &trial.Lab{Program: program, Dir: dir, Engines: pool}
 }
 
-func find(t *testing.T, strategy, sc string) cell {
-	t.Helper()
-	spec, ok := catalogue.Find(strategy)
-	if !ok {
-		t.Fatalf("there is no strategy %q", strategy)
-	}
-	for _, s := range scenario.All() {
-		if s.Name == sc {
-			return cell{spec, s, 0}
-		}
-	}
-	t.Fatalf("there is no scenario %q", sc)
-	return cell{}
-}
-
-// verdicts runs some strategies in some scenarios, "strategy: scenario
-// scenario", and holds the verdicts against what is expected.
-func verdicts(t *testing.T, seed uint64, some ...string) {
+// verdicts runs some strategies in some scenarios, "strategy scenario,scenario", or in all,
+// and holds the verdicts against what is expected.
+func verdicts(t *testing.T, seed int, some ...string) {
 	t.Helper()
 	lab := laboratory(t)
 	for _, line := range some {
-		name, scenarios, _ := strings.Cut(line, ": ")
-		for sc := range strings.FieldsSeq(scenarios) {
-			c := find(t, name, sc)
-			row, err := lab.Run(t.Context(), c.spec, c.scenario, seed)
+		name, scenarios, _ := strings.Cut(line, " ")
+		o, err := parse([]string{"-strategy", name, "-scenario", scenarios, "-seed", strconv.Itoa(seed)}, os.Stderr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range o.cells() {
+			row, err := lab.Run(t.Context(), c.spec, c.scenario, c.seed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,8 +65,8 @@ func verdicts(t *testing.T, seed uint64, some ...string) {
 				}
 				continue
 			}
-			if !catalogue.Meets(name, sc, row.Verdict) {
-				t.Errorf("%s in %s: %s, want %v: %s", name, sc, row.Verdict, catalogue.Expected(name, sc), row.Why)
+			if !catalogue.Meets(name, row.Scenario, row.Verdict) {
+				t.Errorf("%s in %s: %s, want %v: %s", name, row.Scenario, row.Verdict, catalogue.Expected(name, row.Scenario), row.Why)
 			}
 		}
 	}
@@ -87,8 +75,8 @@ func verdicts(t *testing.T, seed uint64, some ...string) {
 func TestOneProcessProtectsItselfAndNoOther(t *testing.T) {
 	t.Parallel()
 	verdicts(t, 1,
-		"channel-owner: calm server-killed server-added fifteen-clicks",
-		"mutex-x3: calm",
+		"channel-owner calm,server-killed,server-added,fifteen-clicks",
+		"mutex-x3 calm",
 	)
 }
 
@@ -98,41 +86,41 @@ func TestOnRealEngines(t *testing.T) {
 	t.Parallel()
 	for _, group := range []struct {
 		name string
-		seed uint64
+		seed int
 		some []string
 	}{
 		{"a database decides right only what it is asked", 2, []string{
-			"sql-read-then-write: calm",
-			"sql-for-update: slow-check",
-			"sql-conditional: engine-killed fifteen-clicks",
-			"sql-version-once: calm",
-			"sql-version: answers-lost",
-			"sql-unique: engine-killed fifteen-clicks winner-asks-again",
-			"sql-row-per-unit: calm server-killed",
-			"sql-batch: answers-lost fifteen-clicks",
-			"sql-lock-in-transaction: calm",
-			"postgres-unique: engine-killed fifteen-clicks-scarce",
-			"postgres-batch: answers-lost fifteen-clicks",
+			"sql-read-then-write calm",
+			"sql-for-update slow-check",
+			"sql-conditional engine-killed,fifteen-clicks",
+			"sql-version-once calm",
+			"sql-version answers-lost",
+			"sql-unique engine-killed,fifteen-clicks,winner-asks-again",
+			"sql-row-per-unit calm,server-killed",
+			"sql-batch answers-lost,fifteen-clicks",
+			"sql-lock-in-transaction calm",
+			"postgres-unique engine-killed,fifteen-clicks-scarce",
+			"postgres-batch answers-lost,fifteen-clicks",
 		}},
 		{"a lock is worth as much as its expiry", 1, []string{
-			"redis-set-nx-ex: last-units",
-			"redis-set-nx-ex-set: slow-check",
-			"redis-token-unlock: calm",
-			"redis-token-decides: frozen-at-the-end",
-			"redis-watchdog: frozen-at-the-end",
-			"redis-fenced-set: frozen-at-the-end",
+			"redis-set-nx-ex last-units",
+			"redis-set-nx-ex-set slow-check",
+			"redis-token-unlock calm",
+			"redis-token-decides frozen-at-the-end",
+			"redis-watchdog frozen-at-the-end",
+			"redis-fenced-set frozen-at-the-end",
 		}},
 		{"a lock outlives its owner or its server", 1, []string{
-			"redis-redlock: engine-killed",
-			"redis-failover: engine-killed",
+			"redis-redlock engine-killed",
+			"redis-failover engine-killed",
 		}},
 		{"a counter knows units and a script knows buyers", 2, []string{
-			"redis-decr: fifteen-clicks",
-			"redis-lua-queue: server-killed",
-			"redis-lua-stream: engine-killed server-killed",
-			"redis-lua-always: engine-killed answers-lost fifteen-clicks-scarce",
-			"redis-lua-alone: engine-killed fifteen-clicks-scarce",
-			"split-shares: calm server-killed winner-asks-again",
+			"redis-decr fifteen-clicks",
+			"redis-lua-queue server-killed",
+			"redis-lua-stream engine-killed,server-killed",
+			"redis-lua-always engine-killed,answers-lost,fifteen-clicks-scarce",
+			"redis-lua-alone engine-killed,fifteen-clicks-scarce",
+			"split-shares calm,server-killed,winner-asks-again",
 		}},
 	} {
 		t.Run(group.name, func(t *testing.T) {
@@ -144,20 +132,13 @@ func TestOnRealEngines(t *testing.T) {
 
 func TestOursHoldsInEveryAccident(t *testing.T) {
 	t.Parallel()
-	var all []string
-	spec, _ := catalogue.Find("ours-ledger")
-	for _, s := range scenario.All() {
-		if s.Applies(&spec) {
-			all = append(all, s.Name)
-		}
-	}
-	verdicts(t, 3, "ours-ledger: "+strings.Join(all, " "), "ours-ledger-no-key: winner-asks-again")
+	verdicts(t, 3, "ours-ledger", "ours-ledger-no-key winner-asks-again")
 }
 
 func TestTheRowsAreJSONWithTheirOwnCommand(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"-json", "-strategy", "channel-owner", "-scenario", "fifteen-clicks-scarce,calm", "-seed", "5", "-seeds", "2"}, &stdout, &stderr)
+	code := run(t.Context(), []string{"-json", "-strategy", "channel-owner", "-scenario", "fifteen-clicks-scarce,calm,engine-killed", "-seed", "5", "-seeds", "2"}, &stdout, &stderr)
 	if code != exitFine {
 		t.Fatalf("exit %d: %s", code, &stderr)
 	}
@@ -165,7 +146,7 @@ func TestTheRowsAreJSONWithTheirOwnCommand(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &rows); err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 4 {
+	if len(rows) != 4 { // it has no engine to lose
 		t.Fatalf("%d rows, want 4", len(rows))
 	}
 	want := map[string]any{
@@ -235,23 +216,5 @@ func TestEveryRowOfTheSpeedSellsAsManyAsItSays(t *testing.T) {
 	held := map[bool]int{true: 6, false: 2}[required]
 	if holds, not := strings.Count(stdout.String(), "  holds"), strings.Count(stdout.String(), "  not run"); holds != held || not != 6-held {
 		t.Errorf("%d rows hold and %d were not run, want %d of 6:\n%s", holds, not, held, &stdout)
-	}
-}
-
-func TestAFamilyIsChosenByItsName(t *testing.T) {
-	o, err := parse([]string{"-strategy", "ours,channel-owner", "-seeds", "3"}, &bytes.Buffer{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, s := range o.strategies {
-		names = append(names, s.Name)
-	}
-	if got := strings.Join(names, " "); got != "channel-owner ours-ledger ours-ledger-no-key" {
-		t.Errorf("chose %s", got)
-	}
-	// The goroutine has no engine to lose, nor answers of one.
-	if n, want := len(o.cells()), 3*(3*len(scenario.All())-2); n != want {
-		t.Errorf("%d cells, want %d", n, want)
 	}
 }

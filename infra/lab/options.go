@@ -81,28 +81,25 @@ func parse(args []string, stderr io.Writer) (options, error) {
 }
 
 // choose is what of all is named, in the order of all.
-func choose[T any](kind string, all []T, names string, of func(T) []string) ([]T, error) {
+func choose[T any](kind string, all []T, names string, of func(T) []string) (chosen []T, err error) {
 	if names == "" {
 		return all, nil
 	}
-	var chosen []T
-	wanted := strings.Split(names, ",")
-	known := map[string]bool{}
+	var known []string // by the first name of each
+	wanted, found := strings.Split(names, ","), map[string]bool{}
 	for _, one := range all {
-		for _, name := range of(one) {
-			known[name] = true
+		known = append(known, of(one)[0])
+		meant := slices.DeleteFunc(of(one), func(name string) bool { return !slices.Contains(wanted, name) })
+		for _, name := range meant {
+			found[name] = true
 		}
-		if slices.ContainsFunc(of(one), func(name string) bool { return slices.Contains(wanted, name) }) {
+		if len(meant) > 0 {
 			chosen = append(chosen, one)
 		}
 	}
 	for _, name := range wanted {
-		if !known[name] {
-			var names []string
-			for _, one := range all {
-				names = append(names, of(one)[0])
-			}
-			return nil, fmt.Errorf("there is no %s %q; there are %s", kind, name, strings.Join(names, ", "))
+		if !found[name] {
+			return nil, fmt.Errorf("there is no %s %q; there are %s", kind, name, strings.Join(known, ", "))
 		}
 	}
 	return chosen, nil
@@ -115,14 +112,10 @@ func projectRoot() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find project: %w", err)
 	}
-	for {
+	for above := ""; dir != above; above, dir = dir, filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "template.yaml")); err == nil {
 			return dir, nil
 		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return "", errors.New("find project: no template.yaml from here upwards; name it with -root")
-		}
-		dir = above
 	}
+	return "", errors.New("find project: no template.yaml from here upwards; name it with -root")
 }

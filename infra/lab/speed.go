@@ -26,7 +26,7 @@ func runSpeed(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	rows, err := speed.Run(ctx, speed.Options{
 		Program: program, Engines: engines.Options{Root: o.root, Path: o.path},
 		Strategies: o.strategies, Clients: o.clients, Duration: o.speed, Rounds: o.seeds,
-		Said: func(r speed.Row) {
+		Measured: func(r speed.Row) {
 			fmt.Fprintf(stderr, "%-15s  %-6s  %6.0f accepted/s  %6.0f finished/s  %6.3f + %.3f ms  %s %s\n", r.Name, r.Medium, r.Accepted, r.Finished, milliseconds(r.Servers), milliseconds(r.Engines), r.Verdict, r.Why)
 		},
 	})
@@ -51,16 +51,6 @@ func runSpeed(ctx context.Context, o options, stdout, stderr io.Writer) error {
 			milliseconds(r.Servers), milliseconds(r.Engines), r.P50Ms, r.P99Ms, r.Asked-r.Lost, r.Asked, r.Verdict, r.Why)
 	}
 	_ = t.Flush() // as for every print
-	fmt.Fprint(stdout, `
-finished/s: orders until all that follows them is done. server ms, engine ms: processor time an order, until then, without that of
-the clients. kept after kill -9: of the orders accepted just before servers and engine were killed, those there after a new start.
-verdict: the orders in the store against the answers.
-
-An order of flashsale is a token checked, claim and stock in one transaction, a message in a queue, an order with an id, and its
-event on a bus. An order of the others is claim and stock: no token, no queue, no event. "batch" commits once for all who wait. In
-memory PostgreSQL has fsync, synchronous_commit and full_page_writes off and Redis no append-only file; on disk PostgreSQL has its
-defaults and Redis appendfsync always.
-`)
 	return err
 }
 

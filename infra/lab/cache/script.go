@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,7 +92,7 @@ if ARGV[2] == '1' then
 	redis.call('xadd', KEYS[3], '*', 'user', ARGV[1])
 end
 return 0`)
-	told = []shop.Outcome{shop.Accepted, shop.SoldOut, shop.AlreadyOrdered, shop.Busy}
+	outcomes = []shop.Outcome{shop.Accepted, shop.SoldOut, shop.AlreadyOrdered, shop.Busy}
 	// reload puts back what the database knows, unless somebody else has.
 	reload = redis.NewScript(`
 if redis.call('exists', KEYS[1]) == 1 then
@@ -152,7 +153,7 @@ func (d *desk) decide(ctx context.Context, user string, appends int) (shop.Outco
 	if err != nil {
 		return "", fmt.Errorf("run script: %w", err)
 	}
-	return told[n], nil
+	return outcomes[n], nil
 }
 
 // rebuild fills a Redis that has lost its data with what the database has.
@@ -212,4 +213,106 @@ func (s *scripted) Close() error {
 	close(s.queue)
 	s.worker.Wait()
 	return errors.Join(s.db.Close(), s.desk.Close())
+}
+
+const group = "order-writers"
+
+func streamKey(p shop.Place) string { return "stream.orders:" + p.Sale }
+
+// makeGroup makes the consumer group, unless it is there.
+func makeGroup(ctx context.Context, c *redis.Client, p shop.Place) error {
+	err := c.XGroupCreateMkStream(ctx, streamKey(p), group, "0").Err()
+	if err != nil && !redis.HasErrorPrefix(err, "BUSYGROUP") {
+		return fmt.Errorf("make consumer group: %w", err)
+	}
+	return nil
+}
+
+// idleAfter is how long a message may be with a worker that says nothing before
+// another takes it over.
+const idleAfter = 300 * time.Millisecond
+
+// carryStream writes new messages, and those that a dead worker has left.
+func (s *scripted) carryStream(ctx context.Context) {
+	name := fmt.Sprint("server-", s.host.Server)
+	for ctx.Err() == nil {
+		left, _, err := s.redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
+			Stream: streamKey(s.host.Place), Group: group, Consumer: name, MinIdle: idleAfter, Start: "0", Count: batch,
+		}).Result()
+		if err == nil {
+			s.store(ctx, left)
+		}
+		streams, err := s.redis.XReadGroup(ctx, &redis.XReadGroupArgs{
+			Group: group, Consumer: name, Streams: []string{streamKey(s.host.Place), ">"}, Count: batch, Block: 50 * time.Millisecond,
+		}).Result()
+		switch {
+		case err == nil:
+			for _, one := range streams {
+				s.store(ctx, one.Messages)
+			}
+		case errors.Is(err, redis.Nil):
+		case redis.HasErrorPrefix(err, "NOGROUP"):
+			_ = makeGroup(ctx, s.redis, s.host.Place) // Redis lost it; again in the next round
+		default:
+			time.Sleep(retryPause)
+		}
+	}
+}
+
+// store writes messages and acknowledges them; what was not written comes again.
+func (s *scripted) store(ctx context.Context, messages []redis.XMessage) {
+	if len(messages) == 0 {
+		return
+	}
+	var users, ids []string
+	for _, m := range messages {
+		user, _ := m.Values["user"].(string)
+		users, ids = append(users, user), append(ids, m.ID)
+	}
+	s.host.At(ctx, shop.Queued)
+	if write(ctx, s.db, users) == nil {
+		_ = s.redis.XAck(ctx, streamKey(s.host.Place), group, ids...).Err()
+	}
+}
+
+// Some strategies keep their orders in the database of package sql's, under its unique index:
+// a user has one order, whatever a queue delivers twice. Redis only decides, or only locks.
+
+// write inserts the orders that are not there yet and takes their units in the
+// same transaction; whoever gets none has no order.
+func write(ctx context.Context, db *sql.DB, users []string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	values := make([]any, len(users))
+	for i, user := range users {
+		values[i] = user
+	}
+	n, err := store.Affected(tx.ExecContext(ctx, "INSERT IGNORE INTO orders (buyer) VALUES (?)"+strings.Repeat(", (?)", len(users)-1), values...))
+	if err != nil {
+		return fmt.Errorf("insert orders: %w", err)
+	}
+	if n > 0 {
+		taken, err := store.Affected(tx.ExecContext(ctx, "UPDATE sale SET stock = stock - ? WHERE id = 1 AND stock >= ?", n, n))
+		switch {
+		case err != nil:
+			return fmt.Errorf("update stock: %w", err)
+		case taken == 0 && len(users) == 1:
+			return nil // rolled back: nothing is left
+		case taken == 0:
+			_ = tx.Rollback()
+			for _, user := range users {
+				if err := write(ctx, db, []string{user}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
 }

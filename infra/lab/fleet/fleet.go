@@ -176,8 +176,8 @@ func (f *Fleet) Stop() {
 }
 
 // route picks the application server for a click: by the user's hash if the
-// strategy wants that, else in turn.
-func (f *Fleet) route(user string, turn int) *member {
+// strategy wants that, else one after the other.
+func (f *Fleet) route(user string, click int) *member {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	var up []*member
@@ -192,15 +192,15 @@ func (f *Fleet) route(user string, turn int) *member {
 	if f.options.Spec.Sticky {
 		h := fnv.New32a()
 		_, _ = io.WriteString(h, user)
-		turn = int(h.Sum32() >> 1)
+		click = int(h.Sum32() >> 1)
 	}
-	return up[turn%len(up)]
+	return up[click%len(up)]
 }
 
-// Buy sends a user's click to one of the servers. turn counts clicks, so that
+// Buy sends a user's click to one of the servers. click counts them, so that
 // they spread. An error means that the buyer got no answer.
-func (f *Fleet) Buy(ctx context.Context, user string, turn int) (shop.Outcome, error) {
-	m := f.route(user, turn)
+func (f *Fleet) Buy(ctx context.Context, user string, click int) (shop.Outcome, error) {
+	m := f.route(user, click)
 	if m == nil {
 		return "", ErrNoServer
 	}

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +20,7 @@ func row(strategy, sc string, seed uint64, v tally.Verdict) trial.Row {
 
 func report() Report {
 	over := row("bold", "calm", 1, tally.Oversells)
-	over.Sold, over.Oversold = 14, 4
+	over.Sold, over.Oversold, over.Expected = 14, 4, false
 	missing := row("careful", "storm", 1, tally.NotRun)
 	missing.Why = "redis-server is not installed: apt-get install -y redis-server"
 	return Report{
@@ -34,28 +32,24 @@ func report() Report {
 }
 
 func TestThePageHasEveryVerdictWithItsReasonAndItsCommand(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "lab.html")
-	if err := Write(path, report()); err != nil {
+	var html strings.Builder
+	r := report()
+	if err := r.html(&html); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	html := string(data)
 	for _, want := range []string{
-		`<td class="oversells"><a href="#bold-in-calm">oversells &#43;4</a></td>`, `id="bold-in-calm"`,
+		`<td class="oversells unexpected"><a href="#bold-in-calm">oversells &#43;4</a></td>`, `id="bold-in-calm"`,
 		`<td class="not-run"><a href="#careful-in-storm">not run</a></td>`,
 		"because of bold<br><code>make lab STRATEGY=bold</code>", "takes &amp; runs. Known flaw: it runs.",
 		"<li>redis-server is not installed: apt-get install -y redis-server</li>",
-		"<td>14/10</td>", "1 January 1970, 00:00 UTC", "Every verdict is what is expected.",
+		"<td>14/10</td>", "1 January 1970, 00:00 UTC", "<b>Not what is expected: 1,</b>",
 	} {
-		if !strings.Contains(html, want) {
+		if !strings.Contains(html.String(), want) {
 			t.Errorf("the page does not have %s", want)
 		}
 	}
 	for _, no := range []string{"http://", "https://", "src=", "<script", "ZgotmplZ"} {
-		if strings.Contains(html, no) {
+		if strings.Contains(html.String(), no) {
 			t.Errorf("the page has %q", no)
 		}
 	}
@@ -70,23 +64,10 @@ func TestACellShowsTheWorstOfItsSeedsAndHowOften(t *testing.T) {
 	}{
 		{nil, cell{Anchor: "x"}},
 		{[]trial.Row{odd}, cell{"x", tally.Doubles, "doubles 2", true}},
-		{[]trial.Row{row("a", "calm", 1, tally.Holds), row("a", "calm", 2, tally.Holds)}, cell{"x", tally.Holds, "holds 2/2", false}},
 		{[]trial.Row{row("a", "calm", 1, tally.Holds), odd, row("a", "calm", 2, tally.Holds)}, cell{"x", tally.Doubles, "doubles 1/3", true}},
 	} {
 		if got := cellOf("x", c.rows); got != c.want {
 			t.Errorf("got %+v, want %+v", got, c.want)
 		}
-	}
-}
-
-func TestAVerdictThatNobodyExpectedIsAtTheTop(t *testing.T) {
-	r := report()
-	r.Rows[1].Expected = false
-	var out strings.Builder
-	if err := r.html(&out); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), "<b>Not what is expected: 1,</b>") {
-		t.Error("the page does not say so")
 	}
 }

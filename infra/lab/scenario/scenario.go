@@ -23,14 +23,14 @@ import (
 type Scenario struct {
 	// Name is unique, of a-z and '-'; Does says in one line what happens.
 	Name, Does string
-	// Stock units and so many Buyers, who arrive within Spread of the opening.
+	// Stock units and so many Buyers, who arrive within Within of the opening.
 	Stock, Buyers int
-	Spread        time.Duration
+	Within        time.Duration
 	// Later buyers come when every fault has happened and what it broke is up
-	// again, within LaterSpread of that: how long a process takes to start must
+	// again, within LaterWithin of that: how long a process takes to start must
 	// not decide what is seen.
 	Later       int
-	LaterSpread time.Duration
+	LaterWithin time.Duration
 	// Clicks is how often the first buyer clicks at the opening, all at once; 0
 	// or 1 is a buyer like all others.
 	Clicks int
@@ -122,11 +122,11 @@ func (s *Scenario) Crowd(seed uint64) []Click {
 	var all []Click
 	for i := range s.Buyers + s.Later {
 		c := Click{User: fmt.Sprintf("buyer-%03d", i), Later: i >= s.Buyers}
-		spread := s.Spread
+		within := s.Within
 		if c.Later {
-			spread = s.LaterSpread
+			within = s.LaterWithin
 		}
-		c.After = time.Duration(random.Int64N(int64(spread)))
+		c.After = time.Duration(random.Int64N(int64(within)))
 		clicks := 1
 		switch {
 		case s.Clicks > 1 && i == 0:
@@ -141,18 +141,11 @@ func (s *Scenario) Crowd(seed uint64) []Click {
 	}
 	slices.SortStableFunc(all, func(a, b Click) int {
 		if a.Later != b.Later {
-			return cmp.Compare(btoi(a.Later), btoi(b.Later))
+			return map[bool]int{true: 1, false: -1}[a.Later]
 		}
 		return cmp.Compare(a.After, b.After)
 	})
 	return all
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // A user check takes a few milliseconds, and at a slow opening far longer than

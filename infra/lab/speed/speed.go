@@ -13,12 +13,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"flashsale/infra/lab/engines"
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/lab/tally"
+	"flashsale/infra/local/child"
 	"flashsale/infra/local/scratch"
 )
 
@@ -46,8 +49,8 @@ type Options struct {
 	Clients    int
 	Duration   time.Duration // of one round of one row
 	Rounds     int
-	// Said gets each round of each row.
-	Said func(Row)
+	// Measured gets each round of each row.
+	Measured func(Row)
 }
 
 // Row is one contender, in one round or in that of its median speed.
@@ -100,7 +103,7 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 				return nil, fmt.Errorf("%s: %w", spec.Name, cmp.Or(ctx.Err(), err))
 			}
 			row.Name, row.Medium = spec.Name, media[m]
-			o.Said(row)
+			o.Measured(row)
 			rounds[i] = append(rounds[i], row)
 		}
 	}
@@ -146,27 +149,18 @@ func (m *measurement) run(ctx context.Context) (row Row, err error) {
 		return row, fmt.Errorf("start: %w", err)
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
-	most, err := m.invite(ctx, c, m.Duration/aside)
+	before, _, err := m.load(ctx, c, m.Duration/aside)
 	if err != nil {
 		return row, err
 	}
-	before, err := m.load(ctx, c, most, m.Duration/aside)
+	answers, atRest, err := m.load(ctx, c, m.Duration)
 	if err != nil {
 		return row, err
 	}
-	if most, err = m.invite(ctx, c, m.Duration); err != nil { // a token's signature costs as much as an order
-		return row, err
-	}
-	atRest, _ := rested(ctx)
-	begun := time.Now()
-	answers, err := m.load(ctx, c, most, m.Duration)
-	if err != nil {
-		return row, err
-	}
-	done, finished := rested(ctx)
+	done := rested(ctx)
 	timed, n := tally.Of(stock, nil, answers), len(answers)
 	row = Row{
-		Accepted: timed.PerSecond, P50Ms: timed.P50Ms, P99Ms: timed.P99Ms, Finished: float64(n) / finished.Sub(begun).Seconds(),
+		Accepted: timed.PerSecond, P50Ms: timed.P50Ms, P99Ms: timed.P99Ms, Finished: float64(n) / done.since.Sub(atRest.since).Seconds(),
 		Servers: (done.servers - atRest.servers) / time.Duration(n), Engines: (done.engines - atRest.engines) / time.Duration(n),
 	}
 	count, err := holds(ctx, slices.Concat(before, answers), c.orders)
@@ -179,17 +173,19 @@ func (m *measurement) run(ctx context.Context) (row Row, err error) {
 	return row, err
 }
 
-// invite says how many buyers may come next, for so long.
-func (m *measurement) invite(ctx context.Context, c contender, how time.Duration) (most int, err error) {
-	return c.expect(ctx, m.came, max(m.Clients, int(expected*how.Seconds())))
-}
-
-// load lets clients buy for so long, as many as most, and finish what they have begun.
-func (m *measurement) load(ctx context.Context, c contender, most int, how time.Duration) (all []tally.Answer, failed error) {
+// load lets clients buy for so long, as many as are expected, and finish what they have begun. It begins at rest:
+// a token's signature costs as much as an order.
+func (m *measurement) load(ctx context.Context, c contender, how time.Duration) (all []tally.Answer, atRest usage, failed error) {
+	most, err := c.expect(ctx, m.came, max(m.Clients, int(expected*how.Seconds())))
+	if err != nil {
+		return nil, atRest, err
+	}
+	atRest = rested(ctx)
+	begun := time.Now()
+	atRest.since = begun
 	first := m.came
 	var mu sync.Mutex
 	var clients sync.WaitGroup
-	begun := time.Now()
 	next := func() (int, bool) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -212,7 +208,7 @@ func (m *measurement) load(ctx context.Context, c contender, most int, how time.
 	if slices.ContainsFunc(all, func(a tally.Answer) bool { return a.Outcome == shop.Accepted }) {
 		failed = nil // the verdict counts those who got no answer
 	}
-	return all, cmp.Or(ctx.Err(), failed)
+	return all, atRest, cmp.Or(ctx.Err(), failed)
 }
 
 func user(n int) string { return fmt.Sprintf("buyer-%07d", n) }
@@ -231,11 +227,7 @@ func holds(ctx context.Context, answers []tally.Answer, orders func(context.Cont
 
 // kill kills everything at the end of a load, and counts what was accepted then and is there after a new start.
 func (m *measurement) kill(ctx context.Context, c contender) (asked, lost int, err error) {
-	most, err := m.invite(ctx, c, m.Duration/aside)
-	if err != nil {
-		return 0, 0, err
-	}
-	answers, err := m.load(ctx, c, most, m.Duration/aside)
+	answers, _, err := m.load(ctx, c, m.Duration/aside)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -243,4 +235,57 @@ func (m *measurement) kill(ctx context.Context, c contender) (asked, lost int, e
 	kept, err := c.crash(ctx)
 	count := tally.Of(stock, kept, answers)
 	return len(answers), count.Lost, err
+}
+
+const (
+	// Linux counts processor time in hundredths of a second.
+	tick = 10 * time.Millisecond
+	// The processes are at rest when they use less than restUse in restPoll; they get restLimit for it.
+	restPoll, restUse = 100 * time.Millisecond, 20 * time.Millisecond
+	restLimit         = 30 * time.Second
+)
+
+// usage is processor time until an instant: of the engines, and of the application servers or the stack.
+type usage struct {
+	servers, engines time.Duration
+	since            time.Time
+}
+
+// add adds what the processes below one have used, with their children that have ended; elsewhere than on
+// Linux nothing.
+func (u *usage) add(parent int) {
+	children, _ := child.Children(parent)
+	for _, c := range children {
+		to := &u.servers
+		switch filepath.Base(c.Program()) {
+		case "postgres", "redis-server", "redis-check-rdb", "mariadbd", "mysqld", "dynoxide": // Debian's redis-server is a link
+			to = &u.engines
+		}
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Pid)); err == nil { // else it has ended
+			// After the name in parentheses: user and system time, its own and those of children it has waited for.
+			fields := strings.Fields(string(stat)[strings.LastIndexByte(string(stat), ')')+1:])
+			for _, ticks := range fields[11:15] {
+				n, _ := strconv.Atoi(ticks)
+				*to += time.Duration(n) * tick
+			}
+		}
+		u.add(c.Pid)
+	}
+}
+
+// rested waits until what follows the answers is done, and says since when it is.
+func rested(ctx context.Context) (now usage) {
+	now.add(os.Getpid())
+	now.since = time.Now()
+	for limit := now.since.Add(restLimit); now.since.Before(limit) && ctx.Err() == nil; {
+		time.Sleep(restPoll)
+		later := usage{since: now.since}
+		later.add(os.Getpid())
+		step := later.servers + later.engines - now.servers - now.engines
+		if now = later; step < restUse {
+			break
+		}
+		now.since = time.Now()
+	}
+	return now
 }

@@ -105,13 +105,13 @@ type session interface {
 func texts(ctx context.Context, s session, query string, args ...any) (all []string, err error) {
 	rows, err := s.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read: %w", err)
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var one string
 		if err := rows.Scan(&one); err != nil {
-			return nil, fmt.Errorf("read: %w", err)
+			return nil, err
 		}
 		all = append(all, one)
 	}
@@ -120,10 +120,8 @@ func texts(ctx context.Context, s session, query string, args ...any) (all []str
 
 // number is the value of a query's one row and column; none is an error.
 func number(ctx context.Context, s session, query string, args ...any) (n int, err error) {
-	if err := s.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
-		return 0, fmt.Errorf("read: %w", err)
-	}
-	return n, nil
+	err = s.QueryRowContext(ctx, query, args...).Scan(&n)
+	return n, err
 }
 
 // has looks whether the user has an order, by an ordinary read.
@@ -133,23 +131,22 @@ func has(ctx context.Context, s session, user string) (bool, error) {
 }
 
 func insert(ctx context.Context, s session, user string) error {
-	if _, err := s.ExecContext(ctx, "INSERT INTO orders (buyer) VALUES (?)", user); err != nil {
-		return fmt.Errorf("insert order: %w", err)
-	}
-	return nil
+	_, err := s.ExecContext(ctx, "INSERT INTO orders (buyer) VALUES (?)", user)
+	return err
 }
 
 // change runs a statement and reports whether it changed a row.
 func change(ctx context.Context, s session, query string, args ...any) (bool, error) {
-	result, err := s.ExecContext(ctx, query, args...)
+	n, err := Affected(s.ExecContext(ctx, query, args...))
+	return n > 0, err
+}
+
+// Affected is how many rows a statement changed.
+func Affected(r sql.Result, err error) (int64, error) {
 	if err != nil {
-		return false, fmt.Errorf("change: %w", err)
+		return 0, err
 	}
-	n, err := result.RowsAffected()
-	if err != nil {
-		return false, fmt.Errorf("change: %w", err)
-	}
-	return n > 0, nil
+	return r.RowsAffected()
 }
 
 // beginner begins a transaction: the database, or one of its connections.
@@ -179,4 +176,77 @@ func (d *desk) within(ctx context.Context, on beginner, level sql.IsolationLevel
 func isDuplicate(err error) bool {
 	var e *mysql.MySQLError
 	return errors.As(err, &e) && e.Number == duplicateEntry
+}
+
+// most is how many purchases a worker takes at once.
+const most = 100
+
+// merging has a worker sell to all who wait, in one transaction. Each is answered after the commit.
+func merging(sellAll func(ctx context.Context, d *desk, all []*shop.Purchase)) func(d *desk) shop.Strategy {
+	return func(d *desk) shop.Strategy {
+		return working{shop.NewWorker(d.host, most, func(ctx context.Context, all []*shop.Purchase) { sellAll(ctx, d, all) }), d}
+	}
+}
+
+type working struct {
+	*shop.Worker
+	desk *desk
+}
+
+// Close stops the worker.
+func (w working) Close() error { return errors.Join(w.Worker.Close(), w.desk.Close()) }
+
+// sellAll sells to all in one transaction, and answers them.
+func sellAll(ctx context.Context, d *desk, all []*shop.Purchase) {
+	outcomes := map[string]shop.Outcome{}
+	_, err := d.within(ctx, d.db, sql.LevelReadCommitted, func(tx *sql.Tx) (shop.Outcome, error) {
+		left, err := number(ctx, tx, readStock+" FOR UPDATE")
+		if err != nil {
+			return "", err
+		}
+		var users []any
+		for _, p := range all {
+			users = append(users, p.User)
+		}
+		// Whoever else has the row locked commits before: the read is not too old.
+		have, err := texts(ctx, tx, "SELECT buyer FROM orders WHERE buyer IN (?"+strings.Repeat(", ?", len(users)-1)+")", users...)
+		if err != nil {
+			return "", err
+		}
+		for _, user := range have {
+			outcomes[user] = shop.AlreadyOrdered
+		}
+		var sold []any
+		for _, p := range all {
+			switch {
+			case outcomes[p.User] != "":
+			case len(sold) < left:
+				outcomes[p.User] = shop.Accepted
+				sold = append(sold, p.User)
+			default:
+				outcomes[p.User] = shop.SoldOut
+			}
+		}
+		if len(sold) == 0 {
+			return shop.SoldOut, nil
+		}
+		if _, err := change(ctx, tx, "INSERT INTO orders (buyer) VALUES (?)"+strings.Repeat(", (?)", len(sold)-1), sold...); err != nil {
+			return "", err
+		}
+		_, err = change(ctx, tx, "UPDATE sale SET stock = stock - ? WHERE id = 1", len(sold))
+		d.host.At(ctx, shop.Taken)
+		return shop.Accepted, err
+	})
+	answerAll(all, outcomes, err)
+}
+
+// answerAll answers everybody; an error is everybody's.
+func answerAll(all []*shop.Purchase, outcomes map[string]shop.Outcome, err error) {
+	for _, p := range all {
+		p.Outcome, p.Err = outcomes[p.User], err
+		if err == nil && p.Outcome == shop.Accepted {
+			// Of one user's clicks the first has the order.
+			outcomes[p.User] = shop.AlreadyOrdered
+		}
+	}
 }

@@ -82,5 +82,5 @@ func buyAll(ctx context.Context, d *desk, all []*shop.Purchase) {
 		}
 	}
 	d.host.At(ctx, shop.Recorded)
-	tell(all, outcomes, err)
+	answerAll(all, outcomes, err)
 }

@@ -35,10 +35,10 @@ func (c *crowd) checkTime(user string) time.Duration {
 	return c.scenario.CheckTime(c.seed, user, time.Since(time.Unix(0, c.opening.Load())))
 }
 
-// rush lets everybody click and returns when everybody has an answer or has
+// run lets everybody click and returns when everybody has an answer or has
 // lost patience. The nemesis is told of every answer to those who came first,
 // and says when the others may come.
-func (c *crowd) rush(ctx context.Context, f *fleet.Fleet, n *nemesis) []tally.Answer {
+func (c *crowd) run(ctx context.Context, f *fleet.Fleet, n *nemesis) []tally.Answer {
 	clicks := c.scenario.Crowd(c.seed)
 	first := 0
 	for _, click := range clicks {
@@ -78,14 +78,14 @@ func wait[T any](ctx context.Context, c <-chan T) {
 }
 
 // insist clicks until there is a decision or the patience is over.
-func (c *crowd) insist(ctx context.Context, f *fleet.Fleet, click scenario.Click, turn int, opening time.Time) tally.Answer {
+func (c *crowd) insist(ctx context.Context, f *fleet.Fleet, click scenario.Click, number int, opening time.Time) tally.Answer {
 	begun := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, begun.Add(c.scenario.Patience))
 	defer cancel()
 	random := rand.New(rand.NewPCG(click.Seed, 2))
 	a := tally.Answer{User: click.User}
-	for ; ; turn++ {
-		outcome, err := f.Buy(ctx, click.User, turn)
+	for ; ; number++ {
+		outcome, err := f.Buy(ctx, click.User, number)
 		if err != nil {
 			c.note(err)
 		} else {

@@ -1,10 +1,9 @@
 package trial
 
 import (
-	"net/url"
+	"errors"
+	"regexp"
 	"sync/atomic"
-
-	"github.com/go-sql-driver/mysql"
 
 	"flashsale/infra/lab/engines"
 	"flashsale/infra/lab/shop"
@@ -23,44 +22,30 @@ type lossy struct {
 	lines   []*engines.Relay
 }
 
+// addresses are where engines listen.
+var addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+
 // between changes the place's addresses to lines of its own.
 func between(p shop.Place) (shop.Place, *lossy, error) {
 	l := &lossy{}
-	lead := func(address string) (string, error) {
-		line, err := engines.NewRelay(address, l.loses)
-		if err != nil {
-			return "", err
-		}
-		l.lines = append(l.lines, line)
-		return line.Address(), nil
+	var failed []error
+	lead := func(text string) string {
+		return addresses.ReplaceAllStringFunc(text, func(address string) string {
+			line, err := engines.NewRelay(address, l.loses)
+			if err != nil {
+				failed = append(failed, err)
+				return address
+			}
+			l.lines = append(l.lines, line)
+			return line.Address()
+		})
 	}
-	var err error
-	redis := p.Redis
-	p.Redis = nil
-	for _, address := range redis {
-		var led string
-		if led, err = lead(address); err != nil {
-			break
-		}
-		p.Redis = append(p.Redis, led)
+	var redis []string
+	for _, address := range p.Redis {
+		redis = append(redis, lead(address))
 	}
-	if p.MariaDB != "" && err == nil {
-		var c *mysql.Config
-		if c, err = mysql.ParseDSN(p.MariaDB); err == nil {
-			c.Addr, err = lead(c.Addr)
-			p.MariaDB = c.FormatDSN()
-		}
-	}
-	for _, engine := range []*string{&p.DynamoDB, &p.Postgres} {
-		if *engine == "" || err != nil {
-			continue
-		}
-		var u *url.URL
-		if u, err = url.Parse(*engine); err == nil {
-			u.Host, err = lead(u.Host)
-			*engine = u.String()
-		}
-	}
+	p.Redis, p.MariaDB, p.Postgres, p.DynamoDB = redis, lead(p.MariaDB), lead(p.Postgres), lead(p.DynamoDB)
+	err := errors.Join(failed...)
 	if err != nil {
 		l.close()
 	}

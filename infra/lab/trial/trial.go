@@ -98,7 +98,7 @@ func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, se
 	}
 	defer f.Stop()
 	n.fleet = f
-	answers := c.rush(ctx, f, n)
+	answers := c.run(ctx, f, n)
 	if err := n.rest(); err != nil {
 		return tally.Count{}, nil, err
 	}
