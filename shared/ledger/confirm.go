@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -94,15 +93,13 @@ func (l *Ledger) confirmAll(ctx context.Context, refs []ClaimRef) []Confirmation
 
 // confirm confirms the claims of one batch.
 func (l *Ledger) confirm(ctx context.Context, refs []ClaimRef, out []Confirmation) {
-	all := make([]confirming, 0, len(refs)) // never grows: pointers into it stay valid
 	left := make([]*confirming, 0, len(refs))
 	first := make([]int, len(refs)) // index of the first ref to the same claim
 	for i := range refs {
 		// Each claim is in a batch once: DynamoDB refuses a whole batch for a duplicate
 		// item.
 		if first[i] = refs[i].first(refs); first[i] == i {
-			all = append(all, confirming{Confirmation: &out[i], ref: &refs[i]})
-			left = append(left, &all[len(all)-1])
+			left = append(left, &confirming{Confirmation: &out[i], ref: &refs[i]})
 		}
 	}
 	l.loadClaims(ctx, left)
@@ -126,25 +123,15 @@ func (r *ClaimRef) first(refs []ClaimRef) int {
 	})
 }
 
-// confirming is one claim being confirmed. It contains the attribute values of its
-// calls, so that a batch is one allocation; none changes once a call uses it.
+// confirming is one claim being confirmed.
 type confirming struct {
 	*Confirmation
 	ref      *ClaimRef
 	storedID uint64 // the order id on the claim, 0 while it is pending
-
-	pk, saleID, user, claimID types.AttributeValueMemberS
-	orderID                   types.AttributeValueMemberN
-	orderPK                   types.AttributeValueMemberS
-	setOrder                  [4]types.AttributeValue // parameters of the statements
-	insertOrder               [5]types.AttributeValue
+	pk       string // of the claim
 }
 
-func (c *confirming) key() table.Item { return table.Item{table.PK: &c.pk, table.SK: &c.user} }
-
-func (c *confirming) identity() table.Identity {
-	return table.Identity{PK: c.pk.Value, SK: c.user.Value}
-}
+func (c *confirming) identity() table.Identity { return table.Identity{PK: c.pk, SK: c.ref.User} }
 
 // withoutFailed drops, in place, the claims that have failed.
 func withoutFailed(batch []*confirming) []*confirming {
@@ -208,8 +195,7 @@ func (l *Ledger) loadClaims(ctx context.Context, batch []*confirming) {
 
 // setKey fills in the claim's table key.
 func (c *confirming) setKey(buckets int) {
-	c.pk.Value = table.ClaimPK(c.ref.SaleID, sale.BucketOf(c.ref.User, buckets))
-	c.saleID.Value, c.user.Value, c.claimID.Value = c.ref.SaleID, c.ref.User, c.ref.ClaimID
+	c.pk = table.ClaimPK(c.ref.SaleID, sale.BucketOf(c.ref.User, buckets))
 }
 
 // readKeys reads each claim's sale, which says how many buckets it has, and sets the
@@ -244,7 +230,7 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	}
 	keys := make([]table.Item, len(batch))
 	for i, c := range batch {
-		keys[i] = c.key()
+		keys[i] = table.Key(c.pk, c.ref.User)
 	}
 	// Refs may have different claim ids for one user, so keys may be repeated.
 	stored, err := l.table.GetAll(ctx, keys)
@@ -272,13 +258,8 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 		return
 	}
 	updates := make([]types.BatchStatementRequest, len(pending))
-	var keys strings.Builder // the orders' keys are one allocation
-	keys.Grow(32 * len(pending))
 	for i, c := range pending {
-		var one [32]byte
-		start := keys.Len()
-		keys.Write(table.AppendOrderPK(one[:0], ids[i]))
-		updates[i] = l.statements.setOrder(c, keys.String()[start:])
+		updates[i] = l.statements.setOrder(c, ids[i])
 	}
 	var unreturned []*confirming
 	for i, err := range l.table.Execute(ctx, updates) {
@@ -344,7 +325,7 @@ func (l *Ledger) checkOrders(ctx context.Context, existing []*confirming) {
 		return
 	}
 	for _, c := range existing {
-		o, err := table.ReadOrder(stored[table.Identity{PK: c.orderPK.Value, SK: table.OrderSK}])
+		o, err := table.ReadOrder(stored[table.Identity{PK: table.OrderPK(c.Order.ID), SK: table.OrderSK}])
 		if err == nil && o != c.Order {
 			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), o.ClaimID, o.SaleID)
 		}
@@ -352,26 +333,20 @@ func (l *Ledger) checkOrders(ctx context.Context, existing []*confirming) {
 	}
 }
 
-// setOrder records the order id of a claim, which is in the key of its order, unless it has one or has
-// another claim id.
-func (s statements) setOrder(c *confirming, orderPK string) types.BatchStatementRequest {
-	c.orderPK.Value = orderPK
-	c.orderID.Value = c.orderPK.Value[len(table.OrderPKHead):] // one string for both
-	c.setOrder = [...]types.AttributeValue{&c.orderID, &c.pk, &c.user, &c.claimID}
+// setOrder records the order id of a claim, unless it has one or has another claim id.
+func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementRequest {
 	return types.BatchStatementRequest{
-		Statement:                           s.setOrderText,
-		Parameters:                          c.setOrder[:],
+		Statement: s.setOrderText,
+		Parameters: []types.AttributeValue{
+			&types.AttributeValueMemberN{Value: orderid.String(id)}, table.S(c.pk), table.S(c.ref.User), table.S(c.ref.ClaimID),
+		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 }
 
 // insertOrder puts the order item of a claim unless there is one.
 func (s statements) insertOrder(c *confirming) types.BatchStatementRequest {
-	if !c.New {
-		c.orderPK.Value = table.OrderPK(c.storedID)
-	}
-	c.insertOrder = [...]types.AttributeValue{&c.orderPK, orderSKValue, &c.saleID, &c.user, &c.claimID}
-	return types.BatchStatementRequest{Statement: s.insertOrderText, Parameters: c.insertOrder[:]}
+	return types.BatchStatementRequest{Statement: s.insertOrderText, Parameters: []types.AttributeValue{
+		table.S(table.OrderPK(c.storedID)), table.S(table.OrderSK), table.S(c.ref.SaleID), table.S(c.ref.User), table.S(c.ref.ClaimID),
+	}}
 }
-
-var orderSKValue = table.S(table.OrderSK)

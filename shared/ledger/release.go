@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -19,26 +18,6 @@ const maxReleases = 25
 type unpaid struct {
 	user    string
 	orderID uint64
-}
-
-// gathered are the unpaid claims that a pass holds of a shard, written one after the other, because as
-// strings they would take twice the memory.
-type gathered []byte
-
-func (g *gathered) add(c unpaid) {
-	*g = append(binary.AppendUvarint(binary.BigEndian.AppendUint64(*g, c.orderID), uint64(len(c.user))), c.user...)
-}
-
-// take returns the first claims, up to maxReleases of them, and the others.
-func (g gathered) take() (first []unpaid, others gathered) {
-	for len(g) > 0 && len(first) < maxReleases {
-		id := binary.BigEndian.Uint64(g)
-		length, n := binary.Uvarint(g[8:])
-		from := 8 + n
-		to := from + int(length)
-		first, g = append(first, unpaid{string(g[from:to]), id}), g[to:]
-	}
-	return first, g
 }
 
 // release releases claims of one shard: up to maxReleases of them and the shard's count

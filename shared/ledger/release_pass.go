@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 )
 
 const (
-	// maxGathered bounds the due claims that a pass holds in memory, about 60 bytes each. It
+	// maxGathered bounds the due claims that a pass holds in memory, about 100 bytes each. It
 	// is enough for full transactions in a sale of 1,000 shards.
 	maxGathered = 200_000
 	// maxPaid is how many paid claims a pass gathers, with a page more, before it records their refunds.
@@ -50,14 +51,14 @@ type releasing struct {
 	// gather takes up a claim, with what the pass must do about it; finish ends a pass that has seen every claim.
 	gather func(c sale.Claim, next *ReleasePass)
 	finish func(context.Context) error
-	due    []gathered // per shard, and not yet released
+	due    [][]unpaid // per shard, and not yet released
 	count  int        // of due
 	paid   []paid     // without a refund, of a recalled sale
 }
 
 // add takes up a claim that is to be released and has been due since then.
 func (p *releasing) add(c sale.Claim, due time.Time) {
-	p.due[c.Shard].add(unpaid{c.User, c.OrderID})
+	p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
 	p.count++
 	p.age(due)
 }
@@ -93,7 +94,7 @@ const minPart = 2 * time.Second
 // then has the pass come further: if it is cut off here, the next call reads the same
 // claims again and finds fewer that are due.
 func (p *releasing) part(ctx context.Context) error {
-	p.due, p.count, p.paid = make([]gathered, p.sale.Shards), 0, nil
+	p.due, p.count, p.paid = make([][]unpaid, p.sale.Shards), 0, nil
 	next := p.pass
 	reading, cancel := invocation.Share(ctx, 2)
 	defer cancel()
@@ -149,7 +150,7 @@ func (p *releasing) part(ctx context.Context) error {
 // releaseShard releases the gathered claims of one shard, one transaction after the
 // other: each writes the shard, so concurrent ones would only conflict.
 func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err error) {
-	for claims, others := p.due[k].take(); len(claims) > 0; claims, others = others.take() {
+	for claims := range slices.Chunk(p.due[k], maxReleases) {
 		n, err := p.release(ctx, p.sale, k, claims, p.by)
 		if err != nil {
 			return released, err

@@ -48,11 +48,7 @@ func FromEnv(cfg aws.Config) (*Sender, error) {
 	if url == "" {
 		return nil, errors.New("ORDER_QUEUE_URL is not set")
 	}
-	client := sqs.NewFromConfig(cfg, func(o *sqs.Options) {
-		o.Retryer = aws.NopRetryer{}
-		o.EndpointResolverV2 = &resolver{own: o.EndpointResolverV2}
-	})
-	return NewSender(client, url), nil
+	return NewSender(sqs.NewFromConfig(cfg, func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} }), url), nil
 }
 
 // Send sends one message to SQS, within a second. After an error the message may still

@@ -122,11 +122,7 @@ const (
 )
 
 // OrderPK ends with the id as orderid.String writes it.
-func OrderPK(id uint64) string { return string(AppendOrderPK(make([]byte, 0, 32), id)) }
-
-func AppendOrderPK(to []byte, id uint64) []byte {
-	return strconv.AppendUint(append(to, OrderPKHead...), id, 10)
-}
+func OrderPK(id uint64) string { return OrderPKHead + strconv.FormatUint(id, 10) }
 
 func OrderKey(id uint64) Item { return Key(OrderPK(id), OrderSK) }
 
