@@ -2,18 +2,10 @@ package engine_test
 
 import (
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/engine/enginetest"
@@ -52,21 +44,6 @@ func TestStopEndsTheProcessAndMayBeRepeated(t *testing.T) {
 	}
 }
 
-// earlyEngine is set for a process that answers like an engine and does not handle signals.
-const earlyEngine = "EARLY_ENGINE"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(earlyEngine) == "" {
-		os.Exit(m.Run())
-	}
-	address := net.JoinHostPort(os.Args[2], os.Args[4]) // --host, --port
-	err := http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"TableNames":[]}`))
-	}))
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
-}
-
 func TestAShelteredEngineKeepsAPlaceOfItsOwn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	first, second := start(t, engine.Options{Sheltered: true, DBPath: file}), start(t, engine.Options{Sheltered: true})
@@ -101,28 +78,4 @@ func TestTheLedgerOverTheEngine(t *testing.T) {
 		enginetest.EnsureLedger(t, client, name)
 		return ledgertest.Engine{API: client, Table: name}
 	})
-}
-
-// A connection may be closed under an answer of the stream: the read is tried again before anybody hears of it.
-func TestAReadOfAStreamWhoseConnectionIsClosedIsTriedOnceMore(t *testing.T) {
-	calls := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if calls++; calls > 1 {
-			_, _ = io.WriteString(w, "{}")
-			return
-		}
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{")
-		time.Sleep(20 * time.Millisecond) // the client reads the answer
-		_ = conn.(*net.TCPConn).SetLinger(0)
-		conn.Close()
-	}))
-	defer server.Close()
-	if _, err := engine.StreamsClient(server.URL).GetRecords(t.Context(), &dynamodbstreams.GetRecordsInput{ShardIterator: aws.String("i")}); err != nil || calls != 2 {
-		t.Errorf("%v after %d calls, want none after 2", err, calls)
-	}
 }

@@ -5,11 +5,8 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"flashsale/infra/local/template"
 )
@@ -31,18 +28,6 @@ import (
 //     see streamfile.mjs.
 //   - UpdateTable turns a stream on and off. Turned on again, even when it is on already, the
 //     stream has a new label and still the records of its predecessor.
-
-// StreamsClient returns a client for the streams of an engine's URL; see Client. It reads once more if the connection is
-// closed under the answer, which happens though nothing is wrong.
-func StreamsClient(endpoint string) *dynamodbstreams.Client {
-	return dynamodbstreams.New(dynamodbstreams.Options{
-		BaseEndpoint:     aws.String(endpoint),
-		Region:           Region,
-		Credentials:      credentials.NewStaticCredentialsProvider("local", "local", ""),
-		RetryMaxAttempts: 2,
-		HTTPClient:       awshttp.NewBuildableClient(),
-	})
-}
 
 // ensureStream gives an active table the stream that it shall have, or none, and reports
 // whether it has it already. Like DynamoDB, a change of the view takes two steps.

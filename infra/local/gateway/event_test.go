@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -8,17 +11,18 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 )
 
-func decodeAny(t *testing.T, text []byte) map[string]any {
-	t.Helper()
-	var v map[string]any
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatalf("decode %s: %v", text, err)
-	}
-	return v
+// invoked is the payload of the last invocation, all of which are answered with 200.
+type invoked []byte
+
+func (p *invoked) Invoke(_ context.Context, _ string, payload []byte) ([]byte, string, error) {
+	*p = payload
+	return []byte(`{"statusCode":200}`), "", nil
 }
 
 func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
@@ -26,33 +30,47 @@ func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeInvoker{response: `{"statusCode":200}`}
-	h := newGateway(
-		[]Route{{Method: "POST", Path: "/sales/{saleId}/orders", Function: "Purchase", Authorizer: testJWT()}},
-		f, Options{APIID: "abc123"})
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.UTC)
+	signing := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
+		"iss": "https://issuer.example", "sub": "alice", "aud": "flashsale", "iat": now.Unix(), "nbf": now.Unix(), "exp": now.Unix() + 1,
+		"cognito:groups": []string{"a", "b"}, "level": 1.5, "null": nil,
+	})
+	signing.Header["kid"] = "key-1"
+	token, err := signing.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authorizer := &JWT{
+		Issuer: "https://issuer.example", Audience: []string{"flashsale"}, Keys: func(string) (*rsa.PublicKey, error) { return &key.PublicKey, nil },
+	}
+	var payload invoked
+	h := New([]Route{{Method: "POST", Path: "/sales/{saleId}/orders", Function: "Purchase", Authorizer: authorizer}}, &payload,
+		Options{APIID: "abc123", Now: func() time.Time { return now }})
 	r := httptest.NewRequest(http.MethodPost, "/sales/mou%20tai/orders?a=1&a=2%2C3&b=x+y&c", strings.NewReader(`{"a":"<&"}`))
 	r.Host = "api.example:3000"
-	token := goodToken(t, nil)
 	r.Header = http.Header{
-		"Accept":          {"application/json", "text/plain"},
-		"Authorization":   {"Bearer " + token},
-		"Connection":      {"keep-alive"},
-		"Content-Type":    {"application/json"},
-		"Cookie":          {"one=1; two=2", "three=3"},
-		"User-Agent":      {"test/1"},
-		"X-Forwarded-For": {"203.0.113.9"},
+		"Accept": {"application/json", "text/plain"}, "Authorization": {"Bearer " + token}, "Connection": {"keep-alive"},
+		"Content-Type": {"application/json"}, "Cookie": {"one=1; two=2", "three=3"}, "User-Agent": {"test/1"}, "X-Forwarded-For": {"203.0.113.9"},
 	}
-	w := serve(h, r)
-	if w.Code != http.StatusOK || len(f.payloads) != 1 || f.functions[0] != "Purchase" {
-		t.Fatalf("answer %d %s after invoking %v", w.Code, w.Body, f.functions)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Fatalf("answer %d %s", w.Code, w.Body)
 	}
-	want := strings.NewReplacer("TOKEN", token, "REQUEST", w.Header().Get("Apigw-Requestid")).Replace(string(golden))
-	if diff := cmp.Diff(decodeAny(t, []byte(want)), decodeAny(t, f.payloads[0])); diff != "" {
+	text := strings.NewReplacer("TOKEN", token, "REQUEST", w.Header().Get("Apigw-Requestid")).Replace(string(golden))
+	var want, got map[string]any
+	if err := json.Unmarshal([]byte(text), &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(payload, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("event (-want +got):\n%s", diff)
-	}
-	// The very text of the body also survives the types that functions decode with.
-	if got := f.event(t).Body; got != `{"a":"<&"}` {
-		t.Errorf("body is %s", got)
 	}
 }
 
@@ -62,15 +80,10 @@ func TestBodiesAreTextOrBase64ByContentType(t *testing.T) {
 		base64            bool
 	}{
 		{"application/json; charset=utf-8", `{"a":"秒"}`, false},
-		{"APPLICATION/JSON", `{}`, false},
-		{"application/merge-patch+json", `{}`, false},
-		{"text/plain", "hello", false},
 		{"", "hello", false},
 		{"application/json", "\xff\xfe", true},
-		{"", "\xff\xfe", true},
 		{"application/octet-stream", "hello", true},
-		{"application/x-www-form-urlencoded", "a=1", true},
-		{"nonsense;;", "hello", true},
+		{"application/x-www-form-urlencoded", "a=1", true}, // Alipay's webhooks
 	} {
 		want := c.body
 		if c.base64 {
@@ -79,38 +92,5 @@ func TestBodiesAreTextOrBase64ByContentType(t *testing.T) {
 		if got, isBase64 := bodyText(c.contentType, []byte(c.body)); got != want || isBase64 != c.base64 {
 			t.Errorf("%s: body %q base64 %v, want %q %v", c.contentType, got, isBase64, want, c.base64)
 		}
-	}
-}
-
-func TestWhatAFunctionReturnsBecomesTheResponse(t *testing.T) {
-	plain := http.Header{"Content-Type": {"application/json"}}
-	for _, c := range []struct {
-		name, response string
-		status         int
-		header         http.Header
-		body           string
-	}{
-		{"a whole response", `{"statusCode":202,"headers":{"content-type":"text/plain","Location":"/x"},"body":"hi"}`,
-			202, http.Header{"Content-Type": {"text/plain"}, "Location": {"/x"}}, "hi"},
-		{"only a status code", `{"statusCode":404}`, 404, plain, ""},
-		{"a base64 body", `{"statusCode":200,"isBase64Encoded":true,"body":"aGk="}`, 200, plain, "hi"},
-		{"null headers", `{"statusCode":200,"headers":null,"cookies":null,"body":"hi"}`, 200, plain, "hi"},
-		{"headers about the connection are dropped", `{"statusCode":200,"headers":{"Connection":"close","Content-Length":"99","Transfer-Encoding":"chunked","Apigw-Requestid":"forged"},"body":"hi"}`,
-			200, plain, "hi"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := serve(newGateway(routes("GET /"), &fakeInvoker{response: c.response}, Options{}), httptest.NewRequest(http.MethodGet, "/", nil))
-			if w.Code != c.status || w.Body.String() != c.body {
-				t.Errorf("answer %d %q, want %d %q", w.Code, w.Body, c.status, c.body)
-			}
-			if id := w.Header().Get("Apigw-Requestid"); id == "" || id == "forged" {
-				t.Errorf("apigw-requestid is %q", id)
-			}
-			w.Header().Del("Apigw-Requestid")
-			w.Header().Del("Content-Length")
-			if diff := cmp.Diff(c.header, w.Header()); diff != "" {
-				t.Errorf("headers (-want +got):\n%s", diff)
-			}
-		})
 	}
 }

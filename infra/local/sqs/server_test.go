@@ -3,6 +3,7 @@ package sqs_test
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 
-	"flashsale/infra/local/eventsource/eventsourcetest"
 	"flashsale/infra/local/sqs"
 )
 
@@ -23,6 +23,15 @@ const (
 	unsupported = "AWS.SimpleQueueService.UnsupportedOperation"
 	noQueue     = "AWS.SimpleQueueService.NonExistentQueue"
 )
+
+// direct is a client's connection to a server in the same process.
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result(), r.Context().Err()
+}
 
 // A fixture is a server with the real SDK in front of it.
 type fixture struct {
@@ -39,7 +48,7 @@ func play(t *testing.T, d sqs.Disorder, story func(f *fixture)) {
 		defer server.Close()
 		story(&fixture{t, server, awssqs.New(awssqs.Options{
 			BaseEndpoint: aws.String("http://queues"), Region: "us-east-1", Retryer: aws.NopRetryer{},
-			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: eventsourcetest.Direct{Handler: server}},
+			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: direct{server}},
 		})})
 	})
 }
@@ -144,18 +153,4 @@ func (f *fixture) fails(what string, err error, want string) {
 	if got != want || (err == nil) != (want == "") {
 		f.Errorf("%s: %v, want %q", what, err, want)
 	}
-}
-
-func TestAQueueHasTheTemplatesAttributes(t *testing.T) {
-	play(t, sqs.Disorder{}, func(f *fixture) {
-		f.queue("dead")
-		f.queue("q", "VisibilityTimeout", "60", "MessageRetentionPeriod", "60", "RedrivePolicy", redrive("dead", "5"))
-		for name, value := range map[string]string{
-			"FifoQueue": "true", "VisibilityTimeout": "ten", "RedrivePolicy": redrive("none", "5"),
-		} {
-			if f.create("other", name, value) == nil {
-				t.Errorf("%s: %s is accepted", name, value)
-			}
-		}
-	})
 }

@@ -2,12 +2,9 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -28,7 +25,7 @@ func (s *Stack) startEngine(ctx context.Context, l net.Listener) error {
 	s.engine, s.DynamoDB = s.o.DynamoDBEndpoint, s.o.DynamoDBEndpoint
 	if s.engine == "" {
 		s.Forgot = HasTable(s.o.Data)
-		if err := s.maintainStreams(ctx); err != nil {
+		if err := s.indexStreams(ctx); err != nil {
 			return err
 		}
 		e, err := s.launchEngine(ctx)
@@ -106,13 +103,12 @@ func (s *Stack) keepEngine(e *engine.Engine) {
 	s.onStop(func() error { close(stop); return <-stopped })
 }
 
-// maintainStreams prepares the engine's file for tables with streams. The engine itself creates
-// a new one.
-func (s *Stack) maintainStreams(ctx context.Context) error {
+// indexStreams prepares the engine's file for tables with streams.
+func (s *Stack) indexStreams(ctx context.Context) error {
 	if !slices.ContainsFunc(s.described.Tables, func(t template.Table) bool { return t.StreamView != "" }) {
 		return nil
 	}
-	if _, err := os.Stat(s.database()); errors.Is(err, fs.ErrNotExist) {
+	if !s.Forgot {
 		e, err := s.launchEngine(ctx)
 		if err != nil {
 			return err
@@ -121,5 +117,5 @@ func (s *Stack) maintainStreams(ctx context.Context) error {
 			return err
 		}
 	}
-	return engine.MaintainStreams(ctx, s.o.Root, s.database(), time.Now())
+	return engine.IndexStreams(ctx, s.o.Root, s.database())
 }

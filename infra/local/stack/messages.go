@@ -85,10 +85,10 @@ func (s *Stack) startStreamPollers(ctx context.Context) error {
 				return err
 			}
 			p, err := streampoller.New(streampoller.Config{
-				StreamARN: arn, SourceARN: "arn:aws:dynamodb:" + region + ":" + accountID + ":table/" + source.Table + "/stream/local",
+				Endpoint: s.engine, StreamARN: arn, SourceARN: "arn:aws:dynamodb:" + region + ":" + accountID + ":table/" + source.Table + "/stream/local",
 				Function: f.LogicalID, Region: region, Checkpoint: filepath.Join(s.o.Data, "streams", f.LogicalID+"-"+source.Table+".json"),
-				BatchSize: source.BatchSize, Window: source.Window, Parallel: source.Parallel, Filters: source.Filters, Log: s.o.Log,
-			}, engine.StreamsClient(s.engine), s.functions)
+				BatchSize: source.BatchSize, Filters: source.Filters, Log: s.o.Log,
+			}, s.functions)
 			if err != nil {
 				return err
 			}

@@ -2,46 +2,40 @@
 // reads the stream from the oldest record on, drops the records that match no filter,
 // and invokes a function with batches of the others until each has succeeded once.
 //
-// It uses the client API of DynamoDB Streams and Lambda's event and response formats; it neither
-// runs functions nor interprets items. The records of one item arrive in their order: the
-// items are divided among as many lanes as may run batches at once, and a lane repeats a batch,
-// from the first record that failed, until it succeeds.
-//
-// How far the stream is done is on disk (checkpoint.go), written only after success. So a record
-// may arrive twice after a crash, and none is left out. Differences from AWS: shards are read one
-// after the other (the engine's streams have one open shard), a batch that fails is not joined by
-// newer records, and it is repeated even when the stream has dropped its records.
+// It passes records on as DynamoDB Streams gives them, whose JSON is that of Lambda's events; it
+// neither runs functions nor interprets items. How far the stream is done is on disk, written only
+// after success. So a record may arrive twice after a crash, and none is left out. Differences from
+// AWS: shards are read one after the other, one batch runs at a time, a batch does not wait to fill,
+// and one that fails is repeated even when the stream has dropped its records.
 package streampoller
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
-	"sync"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"flashsale/infra/local/eventpattern"
 	"flashsale/infra/local/eventsource"
 )
 
-// Stream is the part of a client for DynamoDB Streams that a poller uses.
-type Stream interface {
-	DescribeStream(context.Context, *dynamodbstreams.DescribeStreamInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error)
-	GetShardIterator(context.Context, *dynamodbstreams.GetShardIteratorInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error)
-	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
-}
-
 // Config describes one event source mapping whose function reports the records of a batch that
 // failed.
 type Config struct {
-	// StreamARN is the stream's for the client, SourceARN the one in the event's records.
+	// Endpoint is the URL of DynamoDB.
+	Endpoint string
+	// StreamARN is the stream's there, SourceARN the one in the event's records.
 	StreamARN, SourceARN string
 	// Function is the function's name for the Invoker.
 	Function string
@@ -50,35 +44,34 @@ type Config struct {
 	// Checkpoint is the path of the file with the progress.
 	Checkpoint string
 	BatchSize  int
-	// Window is how long a batch may wait to fill after its first record.
-	Window time.Duration
-	// Parallel is how many batches may run at once.
-	Parallel int
 	// Filters are patterns of package eventpattern; a record must match one, if there are any.
 	Filters []string
-	// Log receives errors; nil discards them.
+	// Log receives errors.
 	Log *slog.Logger
+}
+
+// position is a record of a stream.
+type position struct {
+	Stream string `json:"stream"`
+	Shard  string `json:"shard"`
+	// After is the record's sequence number; "" is before the first one.
+	After string `json:"after"`
 }
 
 // Poller connects one stream with one function.
 type Poller struct {
-	c       Config
-	stream  Stream
-	run     eventsource.Invoker
-	filters []*eventpattern.Pattern
-
-	mu      sync.Mutex
-	done    checkpoint
-	waiting []*record // read and not done, and done ones behind them, in order
+	c        Config
+	run      eventsource.Invoker
+	filters  []*eventpattern.Pattern
+	last     position // up to which all is done
+	iterator string   // of the records after it; "" if there is none
 }
 
-// New compiles the filters and reads the checkpoint.
-func New(c Config, s Stream, i eventsource.Invoker) (*Poller, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+// New compiles the filters and reads the checkpoint. The progress of another stream does not count: the
+// table was created anew, or its stream was turned off and on.
+func New(c Config, i eventsource.Invoker) (*Poller, error) {
 	c.Log = c.Log.With("stream", c.StreamARN, "function", c.Function)
-	p := &Poller{c: c, stream: s, run: i}
+	p := &Poller{c: c, run: i}
 	for _, text := range c.Filters {
 		f, err := eventpattern.Compile(text)
 		if err != nil {
@@ -86,126 +79,151 @@ func New(c Config, s Stream, i eventsource.Invoker) (*Poller, error) {
 		}
 		p.filters = append(p.filters, f)
 	}
-	var err error
-	p.done, err = openCheckpoint(c.Checkpoint, c.StreamARN)
-	return p, err
+	if err := os.MkdirAll(filepath.Dir(c.Checkpoint), 0o755); err != nil {
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	content, err := os.ReadFile(c.Checkpoint)
+	if err == nil {
+		err = json.Unmarshal(content, &p.last)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open checkpoint %s: %w", c.Checkpoint, err)
+	}
+	if p.last.Stream != c.StreamARN {
+		p.last = position{Stream: c.StreamARN}
+	}
+	return p, nil
 }
 
-const (
-	// pollInterval is Lambda's base rate: four times a second.
-	pollInterval = 250 * time.Millisecond
-	// mostWaiting bounds the records that were read and are not done.
-	mostWaiting = 10000
-	// pageRecords is how many records DynamoDB gives at once.
-	pageRecords = 1000
-)
+// pollInterval is Lambda's base rate: four times a second.
+const pollInterval = 250 * time.Millisecond
 
-// Run polls until ctx ends, then lets the running invocations finish within the grace
+// Run polls until ctx ends, then lets the running invocation finish within the grace
 // period and returns nil. It retries a stream that cannot be reached.
 func (p *Poller) Run(ctx context.Context) error {
 	running := eventsource.NewRunning(ctx)
-	lanes := make([]chan *record, p.c.Parallel)
-	for i := range lanes {
-		lanes[i] = make(chan *record, mostWaiting+pageRecords) // never full
-		running.Go(func() {
-			for ctx.Err() == nil {
-				p.handle(ctx, running.Context, p.gather(ctx, lanes[i]))
+	running.Go(func() {
+		var pause eventsource.Backoff
+		for failures := 0; ctx.Err() == nil; {
+			page, err := p.page(ctx)
+			if err != nil {
+				// A connection may be closed under an answer, though nothing is wrong.
+				if failures++; failures > 1 && ctx.Err() == nil {
+					p.c.Log.Warn("read stream failed", "error", err)
+				}
+				eventsource.Sleep(ctx, pause.Next())
+				continue
 			}
-		})
-	}
-	p.readAll(ctx, lanes)
+			failures = 0
+			pause.Reset()
+			p.handle(ctx, running.Context, page)
+			if len(page) == 0 {
+				eventsource.Sleep(ctx, pollInterval)
+			}
+		}
+	})
+	<-ctx.Done()
 	running.Finish()
 	return nil
 }
 
-// readAll reads records into their lanes until ctx ends.
-func (p *Poller) readAll(ctx context.Context, lanes []chan *record) {
-	last, iterator := p.done.position, (*string)(nil)
-	var pause eventsource.Backoff
-	for ctx.Err() == nil {
-		if p.full() {
-			eventsource.Sleep(ctx, pollInterval)
-			continue
-		}
-		page, err := p.next(ctx, &last, iterator)
-		if err != nil {
-			iterator = nil
-			var trimmed *types.TrimmedDataAccessException
-			if errors.As(err, &trimmed) {
-				p.c.Log.Error("the stream dropped records before they were read: after 24 hours they are gone", "after", last)
-				last = position{}
-			}
-			if ctx.Err() == nil {
-				p.c.Log.Warn("read stream failed", "error", err)
-			}
-			eventsource.Sleep(ctx, pause.Next())
-			continue
-		}
-		pause.Reset()
-		p.add(&last, page.Records, lanes)
-		if iterator = page.NextShardIterator; iterator == nil {
-			next, err := p.shardAfter(ctx, last.Shard)
-			if err == nil && next != last.Shard {
-				last = position{Shard: next}
-			}
-		}
-		if len(page.Records) == 0 {
-			eventsource.Sleep(ctx, pollInterval)
+// record is a stream's record.
+type record struct {
+	number string          // its sequence number
+	json   json.RawMessage // as Lambda sends it; nil if no filter lets it through
+}
+
+// page reads the records after the last one.
+func (p *Poller) page(ctx context.Context) ([]record, error) {
+	var out struct {
+		Records           []map[string]any
+		NextShardIterator string
+	}
+	err := p.seek(ctx)
+	if err == nil {
+		err = p.call(ctx, "GetRecords", map[string]any{"ShardIterator": p.iterator}, &out)
+	}
+	if p.iterator = out.NextShardIterator; err != nil {
+		return nil, err
+	}
+	all := make([]record, len(out.Records))
+	for i, r := range out.Records {
+		if all[i], err = p.record(r); err != nil {
+			p.iterator = "" // so that it is read again
+			return nil, err
 		}
 	}
-}
-
-func (p *Poller) full() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.waiting) >= mostWaiting
-}
-
-// next reads a page at the iterator, or without one, after the last record that was read.
-func (p *Poller) next(ctx context.Context, last *position, iterator *string) (*dynamodbstreams.GetRecordsOutput, error) {
-	if last.Shard == "" {
-		first, err := p.shardAfter(ctx, "")
+	if p.iterator == "" && len(all) == 0 { // the shard has ended
+		next, err := p.shardAfter(ctx, p.last.Shard)
 		if err != nil {
 			return nil, err
 		}
-		last.Shard = first
+		if next != p.last.Shard {
+			p.last.Shard, p.last.After = next, ""
+		}
 	}
-	if iterator == nil {
-		in := &dynamodbstreams.GetShardIteratorInput{
-			StreamArn: &p.c.StreamARN, ShardId: &last.Shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
-		}
-		if last.After != "" {
-			in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &last.After
-		}
-		out, err := p.stream.GetShardIterator(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		iterator = out.ShardIterator
+	return all, nil
+}
+
+// record makes the record that Lambda sends.
+func (p *Poller) record(r map[string]any) (out record, err error) {
+	change, _ := r["dynamodb"].(map[string]any)
+	if out.number, _ = change["SequenceNumber"].(string); out.number == "" {
+		return out, fmt.Errorf("record %v has no sequence number", r["eventID"])
 	}
-	return p.stream.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+	isLetThrough := func(f *eventpattern.Pattern) bool { return f.Match(r) }
+	if len(p.filters) > 0 && !slices.ContainsFunc(p.filters, isLetThrough) {
+		return out, nil
+	}
+	r["awsRegion"], r["eventSourceARN"] = p.c.Region, p.c.SourceARN
+	if at, ok := change["ApproximateCreationDateTime"].(float64); ok {
+		change["ApproximateCreationDateTime"] = int64(at)
+	}
+	out.json, err = json.Marshal(r)
+	return out, err
+}
+
+// seek gets an iterator of the records after the last one, unless there is one.
+func (p *Poller) seek(ctx context.Context) (err error) {
+	if p.iterator != "" {
+		return nil
+	}
+	if p.last.Shard == "" {
+		if p.last.Shard, err = p.shardAfter(ctx, ""); err != nil {
+			return err
+		}
+	}
+	in := map[string]any{"StreamArn": p.c.StreamARN, "ShardId": p.last.Shard, "ShardIteratorType": "TRIM_HORIZON"}
+	if p.last.After != "" {
+		in["ShardIteratorType"], in["SequenceNumber"] = "AFTER_SEQUENCE_NUMBER", p.last.After
+	}
+	var out struct{ ShardIterator string }
+	if err := p.call(ctx, "GetShardIterator", in, &out); err != nil {
+		if strings.Contains(err.Error(), "TrimmedDataAccessException") {
+			p.c.Log.Error("the stream dropped records before they were read: after 24 hours they are gone", "after", p.last)
+			p.last.Shard, p.last.After = "", ""
+		}
+		return err
+	}
+	p.iterator = out.ShardIterator
+	return nil
 }
 
 // shardAfter returns the shard that follows another one; that one itself if none does, and the
 // oldest one if the stream has dropped it.
 func (p *Poller) shardAfter(ctx context.Context, shard string) (string, error) {
+	var out struct {
+		StreamDescription struct{ Shards []struct{ ShardID string } }
+	}
+	if err := p.call(ctx, "DescribeStream", map[string]any{"StreamArn": p.c.StreamARN}, &out); err != nil {
+		return "", err
+	}
 	oldest, found := "", false
-	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &p.c.StreamARN}
-	for {
-		out, err := p.stream.DescribeStream(ctx, in)
-		if err != nil {
-			return "", err
+	for _, s := range out.StreamDescription.Shards {
+		if found {
+			return s.ShardID, nil
 		}
-		for _, s := range out.StreamDescription.Shards {
-			id := aws.ToString(s.ShardId)
-			if found {
-				return id, nil
-			}
-			oldest, found = cmp.Or(oldest, id), id == shard
-		}
-		if in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId; in.ExclusiveStartShardId == nil {
-			break
-		}
+		oldest, found = cmp.Or(oldest, s.ShardID), s.ShardID == shard
 	}
 	if found {
 		return shard, nil
@@ -213,87 +231,50 @@ func (p *Poller) shardAfter(ctx context.Context, shard string) (string, error) {
 	return oldest, nil
 }
 
-// add puts records into their lanes. A record that cannot be read counts as done.
-func (p *Poller) add(last *position, page []types.Record, lanes []chan *record) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, from := range page {
-		r, err := p.record(last.Shard, from)
-		if err != nil {
-			p.c.Log.Error("left out a record", "error", err)
-			continue
-		}
-		*last = r.position
-		if r.done = r.json == nil; !r.done {
-			lanes[r.lane] <- r
-		}
-		p.waiting = append(p.waiting, r)
+// call calls an operation of DynamoDB Streams. An engine on this machine asks for a signature, but does not check it.
+func (p *Poller) call(ctx context.Context, operation string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
 	}
-	p.advance()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.c.Endpoint, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	r.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	r.Header.Set("X-Amz-Target", "DynamoDBStreams_20120810."+operation)
+	r.Header.Set("X-Amz-Date", "20260101T000000Z")
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	defer a.Body.Close()
+	answer, err := io.ReadAll(a.Body)
+	if err == nil && a.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%d %s", a.StatusCode, answer)
+	}
+	if err == nil {
+		err = json.Unmarshal(answer, out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	return nil
 }
 
-// advance drops the done records at the front. The caller holds the lock.
-func (p *Poller) advance() {
-	for len(p.waiting) > 0 && p.waiting[0].done {
-		p.done.position = p.waiting[0].position
-		p.waiting = p.waiting[1:]
-	}
-}
-
-// finish marks records as done and saves how far all are. What cannot be saved is read again
-// after a restart, and so are records that no filter let through since.
-func (p *Poller) finish(done []*record) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, r := range done {
-		r.done = true
-	}
-	before := p.done.position
-	p.advance()
-	if before == p.done.position {
-		return
-	}
-	if err := p.done.save(); err != nil {
-		p.c.Log.Error("records will be handled again after a restart", "error", err)
-	}
-}
-
-// gather returns a lane's next batch, empty once ctx has ended.
-func (p *Poller) gather(ctx context.Context, lane <-chan *record) (batch []*record) {
-	var end <-chan time.Time // of the window, which begins with the first record
-	for len(batch) < p.c.BatchSize {
-		var r *record
-		select {
-		case r = <-lane:
-		default:
-			select {
-			case r = <-lane:
-			case <-end:
-				return batch
-			case <-ctx.Done():
-				return nil
-			}
-		}
-		if batch == nil {
-			end = time.After(p.c.Window)
-		}
-		batch = append(batch, r)
-	}
-	return batch
-}
-
-// handle runs a batch until all of it is done, or until ctx ends.
-func (p *Poller) handle(ctx, work context.Context, batch []*record) {
+// handle runs batches of a page until all of it is done, or until ctx ends.
+func (p *Poller) handle(ctx, work context.Context, page []record) {
 	var pause eventsource.Backoff
-	for len(batch) > 0 && ctx.Err() == nil {
-		n, err := p.invoke(work, batch[:fitting(batch)])
+	for len(page) > 0 && ctx.Err() == nil {
+		n, err := p.batch(work, page)
 		if n > 0 {
-			p.finish(batch[:n])
-			batch = batch[n:]
+			p.last.After = page[n-1].number
 			pause.Reset()
+			p.save()
 		}
-		if err != nil {
-			p.c.Log.Warn("records failed and are repeated", "records", len(batch), "from", batch[0].position, "error", err)
+		if page = page[n:]; err != nil {
+			p.c.Log.Warn("records failed and are repeated", "records", len(page), "from", page[0].number, "error", err)
 			eventsource.Sleep(ctx, pause.Next())
 		}
 	}
@@ -302,24 +283,23 @@ func (p *Poller) handle(ctx, work context.Context, batch []*record) {
 // maxPayload is Lambda's limit for the event of an invocation.
 const maxPayload = 6 << 20
 
-// fitting is how many records at a batch's beginning fit into one event, at least one.
-func fitting(batch []*record) int {
-	size := len(`{"Records":[]}`)
-	for i, r := range batch {
-		if size += len(r.json) + 1; i > 0 && size > maxPayload {
-			return i
+// batch invokes the function with the first records of a page that the filters let through, and returns how
+// many of the page's records are done with that.
+func (p *Poller) batch(ctx context.Context, page []record) (done int, err error) {
+	event := struct{ Records []json.RawMessage }{}
+	var numbers []string
+	size := 0
+	for _, r := range page {
+		if r.json != nil {
+			if size += len(r.json) + 1; len(numbers) == p.c.BatchSize || len(numbers) > 0 && size > maxPayload-100 {
+				break
+			}
+			event.Records, numbers = append(event.Records, r.json), append(numbers, r.number)
 		}
+		done++
 	}
-	return len(batch)
-}
-
-// invoke runs the function once and returns how many records at the batch's beginning are
-// done; with an error, they are fewer than all.
-func (p *Poller) invoke(ctx context.Context, batch []*record) (done int, err error) {
-	event := struct{ Records []json.RawMessage }{make([]json.RawMessage, len(batch))}
-	numbers := make([]string, len(batch))
-	for i, r := range batch {
-		event.Records[i], numbers[i] = r.json, r.After
+	if len(numbers) == 0 {
+		return done, nil
 	}
 	payload, err := json.Marshal(event)
 	if err != nil {
@@ -330,10 +310,23 @@ func (p *Poller) invoke(ctx context.Context, batch []*record) (done int, err err
 		return 0, err
 	}
 	// Everything from the lowest failed number on is repeated, also what succeeded.
-	for i, number := range numbers {
-		if failed[number] {
-			return i, fmt.Errorf("%d of %d records were reported", len(failed), len(batch))
-		}
+	if i := slices.IndexFunc(page[:done], func(r record) bool { return failed[r.number] }); i >= 0 {
+		return i, fmt.Errorf("%d of %d records were reported", len(failed), len(numbers))
 	}
-	return len(batch), nil
+	return done, nil
+}
+
+// save replaces the checkpoint as a whole, so that a crash leaves the former one or the new one. What cannot
+// be saved is read again after a restart.
+func (p *Poller) save() {
+	content, err := json.Marshal(p.last)
+	if err == nil {
+		err = os.WriteFile(p.c.Checkpoint+".new", content, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(p.c.Checkpoint+".new", p.c.Checkpoint)
+	}
+	if err != nil {
+		p.c.Log.Error("records will be handled again after a restart", "error", err)
+	}
 }

@@ -173,15 +173,17 @@ func (r *reader) reportsFailures(where string, types []string) {
 
 func (r *reader) streamSource(where string, properties json.RawMessage) StreamSource {
 	p := struct {
-		Stream, StartingPosition                                         string
-		BatchSize, MaximumBatchingWindowInSeconds, ParallelizationFactor int `json:",string"`
-		FunctionResponseTypes                                            []string
-		FilterCriteria                                                   struct{ Filters []struct{ Pattern string } }
-	}{BatchSize: 100, ParallelizationFactor: 1}
+		Stream, StartingPosition string
+		BatchSize                int `json:",string"`
+		FunctionResponseTypes    []string
+		FilterCriteria           struct{ Filters []struct{ Pattern string } }
+		// Without a local counterpart: one batch runs at a time, and does not wait to fill.
+		MaximumBatchingWindowInSeconds, ParallelizationFactor int `json:",string"`
+	}{BatchSize: 100}
 	r.decode(where, properties, &p)
 	r.reportsFailures(where, p.FunctionResponseTypes)
 	r.must(where, "StartingPosition", p.StartingPosition, "TRIM_HORIZON") // from the oldest record
-	source := StreamSource{BatchSize: p.BatchSize, Parallel: p.ParallelizationFactor, Window: time.Duration(p.MaximumBatchingWindowInSeconds) * time.Second}
+	source := StreamSource{BatchSize: p.BatchSize}
 	for _, filter := range p.FilterCriteria.Filters {
 		source.Filters = append(source.Filters, filter.Pattern)
 	}

@@ -98,10 +98,6 @@ type QueueSource struct {
 type StreamSource struct {
 	Table     string // its name
 	BatchSize int
-	// Window is how long a batch may wait to fill.
-	Window time.Duration
-	// Parallel is how many batches of one shard run at once: of different items.
-	Parallel int
 	// Filters are patterns of package eventpattern, of which a record must match one;
 	// without any, all records count.
 	Filters []string

@@ -112,8 +112,8 @@ func TestATemplateIsReadWithTheDefaultsOfSAMAndTheServices(t *testing.T) {
 			Environment: map[string]string{"AA": "global", "BB": "own", "ON": "true", "TABLE": "orders", "QUEUE": "first", "BUS": "E", "V": "x"},
 			Queues:      []QueueSource{{Queue: "first", BatchSize: 10}, {Queue: "Z", BatchSize: 25, Window: time.Second, MaximumConcurrency: 20}},
 			Streams: []StreamSource{
-				{Table: "orders", BatchSize: 100, Parallel: 1},
-				{Table: "orders", BatchSize: 25, Window: 2 * time.Second, Parallel: 2, Filters: []string{"a", "b"}},
+				{Table: "orders", BatchSize: 100},
+				{Table: "orders", BatchSize: 25, Filters: []string{"a", "b"}},
 			},
 			Schedules: []Schedule{
 				{Name: "FS", Expression: "rate(1 day)", Timezone: "UTC", Enabled: true, RetryAttempts: 185, MaxEventAge: 24 * time.Hour},

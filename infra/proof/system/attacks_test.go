@@ -62,8 +62,7 @@ var operatorsRoutes = []string{
 	"POST /operate/sales/vault/changes", "GET /operate/refunds", "POST /operate/refunds", "POST /operate/refunds/list", "GET /operate/health", "GET /operate/purchases", "POST /operate/repairs",
 }
 
-// forgeries are headers without a valid token, by what is wrong with them. The authorizer's own
-// table is in infra/local/gateway; these show which routes have one.
+// forgeries are headers without a valid token, by what is wrong with them.
 func (v visit) forgeries() map[string][]string {
 	v.t.Helper()
 	mallory, err := rsa.GenerateKey(rand.Reader, 2048)
