@@ -122,81 +122,19 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 	breakages{
 		{"units put into a shard by hand", func(all items) { all.add(full, "stock", 18) }, "P2",
 			fmt.Sprintf("shard %d: stock is %d, should be %d (seeded %d - claims %d + put back 0): 18 too many", some, stock.Stock+18, stock.Stock, stock.Seeded, stock.Seeded-stock.Stock)},
-		{"a unit gone", func(all items) { all.add(full, "stock", -1) }, "P2", ": 1 too few"},
 		{"a unit gone with seeded - 1 on its shard", func(all items) { all.add(full, "stock", -1).add(full, "seeded", -1) }, "P15", fmt.Sprintf("shard %d: it says that %d units were seeded, should be %d", some, stock.Seeded-1, stock.Seeded)},
 		{"a shard below zero", func(all items) { all.add(empty, "stock", -1) }, "P1", fmt.Sprintf("shard %d: stock is -1, below zero", none)},
-		{"one shard has lost what another has won", func(all items) { all.add(full, "stock", -1).add(empty, "stock", 1) }, "P2", fmt.Sprintf("shard %d: stock is 1, should be 0 (seeded %d - claims %d + put back 0): 1 too many", none, bare.Seeded, bare.Seeded)},
-		{"units put into a shard that is marked empty", func(all items) { all.add(empty, "stock", 22) }, "P6",
-			fmt.Sprintf("shard %d has 22 units but is marked empty: nobody can buy them", none)},
-		{"every shard marked empty with stock left", func(all items) {
-			all.set(saleKey, "empty", &types.AttributeValueMemberNS{Value: []string{"0", "1", "2", "3", "4"}})
-		}, "P6", fmt.Sprintf("shard %d has %d units but is marked empty", some, stock.Stock)},
 		{"a shard marked empty that is not there", func(all items) { all.set(saleKey, "empty", &types.AttributeValueMemberNS{Value: []string{"9"}}) }, "P6",
 			"shard 9 is marked empty, but the sale has 5 shards"},
-		{"the sale's seeded + 1", func(all items) { all.add(saleKey, "seeded", 1) }, "P15",
-			"the sale says that 12 units were seeded, should be 11 (created with 8 + 3 added - 0 withdrawn): 1 too many"},
-		{"an addition twice in a shard", func(all items) { all.add(shardKey(0), "seeded", 1).add(shardKey(0), "stock", 1) }, "P15", "shard 0: it says that 4 units were seeded, should be 3 (created with 2 + 1 added - 0 withdrawn): 1 too many"},
-		{"a receipt of an addition without its units", func(all items) { all.copy(key{salePK, "SEED#second-batch#0"}, key{salePK, "SEED#second-batch#3"}, nil) }, "P15",
-			"shard 3: it says that 1 units were seeded, should be 2"},
-		{"a receipt of units that were never announced", func(all items) { delete(all, key{salePK, "SEED#second-batch"}) }, "P15",
-			`addition "second-batch" has receipts of 3 shards, but its own item SEED#second-batch is missing`},
-		{"a receipt of another share", func(all items) { all.add(key{salePK, "SEED#second-batch#1"}, "units", 1) }, "P15",
-			`addition "second-batch" of 3 units gave shard 1 2 of them, should be 1`},
 		{"a receipt of a shard that is not there", func(all items) { all.copy(key{salePK, "SEED#second-batch#0"}, key{salePK, "SEED#second-batch#5"}, nil) }, "P15",
 			`addition "second-batch" has a receipt of shard 5, but the sale has 5 shards`},
-		{"a receipt from before its addition", func(all items) { all.add(key{salePK, "SEED#second-batch#1"}, "at", -hour) }, "P15", "but reached shard 1 at 2026-11-11T19:00:00.000Z"},
 		{"an addition of tomorrow", func(all items) { all.add(key{salePK, "SEED#second-batch"}, "at", 24*hour) }, "P15", "which is in the future"},
-		{"a shard is missing", func(all items) { delete(all, full) }, "P2", fmt.Sprintf("shard %d is missing, with %d claims", some, stock.Seeded-stock.Stock)},
-		{"a shard too many", func(all items) { all.copy(full, shardKey(5), nil) }, "P2",
-			"STOCK#moutai#5 is there, but the sale has shards 0 to 4 only: nobody can buy its units"},
-		{"a shard with a name of two parts", func(all items) { all.copy(full, key{"STOCK#moutai#01", "STOCK"}, nil) }, "P19", "STOCK#moutai#01, STOCK is not as documented"},
-		{"a shard paused alone", func(all items) { all.set(full, "paused", yes) }, "P14", fmt.Sprintf("shard %d is as of 1970-01-01T00:00:00.000Z (paused, open", some)},
-		{"a shard with a window of its own", func(all items) { all.add(full, "closesAt", -hour/2) }, "P14",
-			fmt.Sprintf("shard %d is as of 1970-01-01T00:00:00.000Z (not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T20:30:00.000Z), but the sale", some)},
-		{"a shard edited after the sale", func(all items) { all.add(full, "changedAt", 1) }, "P14", "edits of the sale will not reach it"},
-		{"the sale paused and no shard", func(all items) { all.set(saleKey, "paused", yes) }, "P14", "to 2026-11-11T21:00:00.000Z), but the sale as of 1970-01-01T00:00:00.000Z (paused, open"},
-		{"sale and shards paused without an edit", func(all items) {
-			all.set(saleKey, "paused", yes)
-			for k := range 5 {
-				all.set(shardKey(k), "paused", yes)
-			}
-		}, "P14", "not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), but says that it is as of 1970-01-01T00:00:00.000Z (paused"},
-		{"a window that nobody set", func(all items) {
-			all.add(saleKey, "closesAt", hour)
-			all.add(listingKey, "closesAt", hour)
-			for k := range 5 {
-				all.add(shardKey(k), "closesAt", hour)
-			}
-		}, "P14", "to 2026-11-11T21:00:00.000Z), but says that it is as of 1970-01-01T00:00:00.000Z (not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T22"},
-		{"an edit that nobody made", func(all items) { all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()-hour/2))) }, "P14",
-			"by its creation and its trail the sale is as of 1970-01-01T00:00:00.000Z"},
-		{"an edit that has reached no shard", func(all items) {
-			all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()-hour/2))).add(saleKey, "version", 1)
-		}, "P14", "shard 0 still is as of 1970-01-01T00:00:00.000Z (not paused, open"},
 		{"an edit of tomorrow", func(all items) { all.set(saleKey, "changedAt", number(fmt.Sprint(now.UnixMilli()+24*hour))) }, "P14", "no edit applies until then"},
-		{"a version too low", func(all items) { all.add(saleKey, "version", -1) }, "P6", "the sale's version is 3, should be 4 to 4: 1 + 3 receipts"},
-		{"a version too high", func(all items) { all.add(saleKey, "version", 1) }, "P6", "the sale's version is 5, should be 4 to 4"},
-		{"other shards than at the creation", func(all items) { all.add(saleKey, "shards", -1) }, "P2", "the sale has 4 shards, but was created with 5"},
 		{"other buckets", func(all items) { all.add(saleKey, "buckets", -1) }, "P3", "the sale has 1 buckets, should be 2"},
-		{"another name", func(all items) { all.set(saleKey, "name", text("Maotai")) }, "P15", "the sale is shown as {Name:Maotai Image:https://"},
-		{"another link", func(all items) { all.set(saleKey, "link", text("https://evil.example/")) }, "P15", "and never described"},
-		{"a sale that is a draft again", func(all items) { all.set(saleKey, "state", text("DRAFT")) }, "P15", "the sale is a DRAFT, but has claims"},
-		{"a state that is none", func(all items) { all.set(saleKey, "state", text("CLOSED")) }, "P19", "state is not =DRAFT/OPEN"},
 		{"no sale item", func(all items) { delete(all, saleKey) }, "P11", "the sale item is missing"},
-		{"no creation", func(all items) { delete(all, createKey) }, "P9", "the CREATE item is missing"},
-		{"another sale without a listing", func(all items) { all.copy(saleKey, key{"SALE#maotai", "SALE"}, nil) }, "P8", `sale "maotai" is not on the list of sales`},
-		{"no listing", func(all items) { delete(all, listingKey) }, "P8", "the sale is not on the list of sales"},
-		{"a listing that closes at another time", func(all items) { all.add(listingKey, "closesAt", hour) }, "P8",
-			"the list of sales says that it closes at 2026-11-11T22:00:00.000Z, the sale 2026-11-11T21:00:00.000Z"},
 		{"drained before its end", func(all items) { all.set(listingKey, "drained", yes) }, "P8", "the sale is drained, but closes at 2026-11-11T21:00:00.000Z"},
 		{"drained with an order unfinished", func(all items) { all.set(listingKey, "drained", yes) }, "P8", "the sale is drained with 1 orders unfinished"},
-		{"drained is false", func(all items) { all.set(listingKey, "drained", &types.AttributeValueMemberBOOL{}) }, "P19", "drained is not true"},
-		{"an item of no kind under the sale", func(all items) { all.copy(saleKey, key{salePK, "NOTE"}, nil) }, "P19", "no such item is documented under a sale's key"},
-		{"an item of no kind", func(all items) { all.copy(saleKey, key{"LOCK#moutai", "x"}, nil) }, "P19", "the item LOCK#moutai, x is not as documented: no such item is documented"},
-		{"a claim of a sale that is not there", func(all items) { all.copy(all.claim("user-1"), key{"CLAIM#maotai#0", "user-1"}, nil) }, "P13",
-			`the item CLAIM#maotai#0, user-1 belongs to sale "maotai", which does not exist`},
 
-		{"a claim gone", func(all items) { delete(all, all.claim("user-1")) }, "P2", "1 too few"},
 		{"a claim gone, whose order stands", func(all items) { delete(all, all.claim("user-1")) }, "P7", `of "user-1" belongs to no claim: the user has none`},
 		{"a claim too many", func(all items) {
 			all.copy(all.claim("user-8"), claimKey(bucketOf("eve", 2), "eve"), item{"claimId": text("forged"), "shard": number(fmt.Sprint(none))})
@@ -205,40 +143,11 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			fmt.Sprintf(`a claim of "user-1" lies in bucket %d, where nobody looks for it; the user's bucket is %d`, 1-bucketOf("user-1", 2), bucketOf("user-1", 2))},
 		{"a second claim of a user in the other bucket", func(all items) { all.copy(all.claim("user-1"), claimKey(1-bucketOf("user-1", 2), "user-1"), nil) }, "P3",
 			`a claim of "user-1" lies in bucket`},
-		{"a claim in a bucket that the sale does not have", func(all items) { all.move(all.claim("user-1"), claimKey(7, "user-1")) }, "P3",
-			`a claim of "user-1" lies in CLAIM#moutai#7, but the sale has buckets 0 to 1 only`},
 		{"a claim on a shard that is not there", func(all items) { all.set(all.claim("user-1"), "shard", number("7")) }, "P2",
 			`the claim of "user-1" names shard 7, but the sale has 5`},
-		{"a claim moved to another shard", func(all items) {
-			k := all.claim("user-1")
-			c, _ := readClaim(all[k])
-			all.set(k, "shard", number(fmt.Sprint((c.Shard+1)%5)))
-		}, "P2", "1 too"},
 		{"two claims with one id", func(all items) { all.set(all.claim("user-1"), "claimId", all[all.claim("user-2")]["claimId"]) }, "P13", `2 claims have the same claimId: the claim of "user-`},
-		{"accepted before the opening", func(all items) { all.add(all.claim("user-1"), "acceptedAt", -hour) }, "P14",
-			`the claim of "user-1" was accepted at 2026-11-11T19:00:00.000Z, when the sale was not open`},
-		{"accepted tomorrow", func(all items) { all.add(all.claim("user-8"), "acceptedAt", 24*hour) }, "P14",
-			`the claim of "user-8" was accepted at 2026-11-12T20:00:00.000Z, which is in the future`},
-		{"sent again before it was accepted", func(all items) { all.add(all.claim("user-8"), "resentAt", -hour/2) }, "P17",
-			`the message of "user-8", accepted at 2026-11-11T20:00:00.000Z, was sent again at 2026-11-11T19:31:00.000Z`},
 		{"a pending claim of long ago", func(all items) { all.add(all.claim("user-8"), "acceptedAt", -hour) }, "P8", "1 claims are pending, the oldest for 1h3m0s: more than 5m0s"},
-		{"a user that is none", func(all items) { all.move(all.claim("user-8"), claimKey(bucketOf("a\nb", 2), "a\nb")) }, "P19", "its key is not that of such an item"},
 
-		{"a claim's order id removed while its order stands", func(all items) { all.set(all.claim("user-1"), "orderId", nil) }, "P7",
-			`of "user-1" belongs to no claim: the user's claim claim-2 is pending and will get a second order`},
-		{"an order that no claim knows", func(all items) { all.copy(all.order("user-1"), key{"ORDER#99", "ORDER"}, nil) }, "P7",
-			`order 99 of "user-1" belongs to no claim: the user's claim claim-2 has order `},
-		{"an order of a stranger", func(all items) { all.copy(all.order("user-1"), key{"ORDER#99", "ORDER"}, item{"user": text("eve")}) }, "P7",
-			`order 99 of "eve" belongs to no claim: the user has none`},
-		{"an order that names another user", func(all items) { all.set(all.order("user-1"), "user", text("user-2")) }, "P7",
-			`of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-2`},
-		{"an order that names another claim", func(all items) { all.set(all.order("user-1"), "claimId", text("claim-9")) }, "P7", "and claim claim-9"},
-		{"an order that names another sale", func(all items) { all.set(all.order("user-1"), "saleId", text("maotai")) }, "P7", `names sale "maotai"`},
-		{"two claims with their order ids swapped", func(all items) {
-			a, b := all.claim("user-1"), all.claim("user-2")
-			all[a]["orderId"], all[b]["orderId"] = all[b]["orderId"], all[a]["orderId"]
-		}, "P7", `of "user-2" (claim claim-3) names sale "moutai", user "user-1" and claim claim-2`},
-		{"two claims with one order", func(all items) { all.set(all.claim("user-1"), "orderId", all[all.claim("user-2")]["orderId"]) }, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`},
 		{"two orders with one number", func(all items) {
 			k := all.claim("user-1")
 			c, _ := readClaim(all[k])
@@ -246,15 +155,11 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			all.copy(k, claimKey(bucketOf("eve", 2), "eve"), item{"orderId": number(next), "claimId": text("forged")})
 			all.copy(all.order("user-1"), key{"ORDER#" + next, "ORDER"}, item{"user": text("eve"), "claimId": text("forged")})
 		}, "P7", "2 claims have the same number of a day in their order ids: the claim of "},
-		{"an order id without a number", func(all items) { all.set(all.claim("user-1"), "orderId", number("4294967296")) }, "P19", "orderId is not order"},
 		{"an order id of another day", func(all items) {
 			before := all.order("user-1")
 			all.add(all.claim("user-1"), "orderId", -(24*3600)<<32)
 			all.move(before, all.order("user-1"))
 		}, "P7", `of "user-1" says that it was confirmed at 2026-11-10T20:01:00.000Z, but its claim was accepted at 2026-11-11T20:00:00.000Z`},
-		{"a day without a sequence", func(all items) { delete(all, key{"SEQ#2026-11-11", "SEQ"}) }, "P7", "the sequence of 2026-11-11 is missing"},
-		{"a sequence behind the ids that it gave", func(all items) { all.add(key{"SEQ#2026-11-11", "SEQ"}, "next", -1) }, "P7", "the sequence of 2026-11-11 stands at 7, but order "},
-		{"a sequence of no day", func(all items) { all.move(key{"SEQ#2026-11-11", "SEQ"}, key{"SEQ#2026-11-31", "SEQ"}) }, "P19", "SEQ#2026-11-31, SEQ is not as documented"},
 	}.areFound(w)
 	t.Run("an order item that has been missing for long", func(t *testing.T) {
 		all := w.items()
@@ -302,45 +207,15 @@ func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
 	breakages{
 		{"paid and released", func(all items) { all.pay(all.claim("user-3"), "releasedAt") }, "P20", `the claim of "user-3" is paid and released`},
 		{"pending and paid", func(all items) { all.pay(all.claim("user-10"), "acceptedAt") }, "P20", `the claim of "user-10" is paid or released, and has no order`},
-		{"released early", func(all items) { all.add(all.claim("user-3"), "releasedAt", -3*60_000) }, "P21",
-			`the claim of "user-3" expired at 2026-11-11T20:29:00.000Z, before it was to be paid: 2026-11-11T20:30:00.000Z`},
-		{"released twice", func(all items) { all.add(shardKey(0), "released", 1) }, "P2", "released claims, but"},
 		{"put back twice", func(all items) { all.add(shardKey(0), "putBack", 5).add(shardKey(0), "stock", 5) }, "P2", "units put back, but"},
-		{"put back and not in stock", func(all items) { all.add(shardKey(0), "putBack", 1) }, "P2", "stock is"},
 		{"one payment of two orders", func(all items) { all.set(all.claim("user-2"), "payment", text("stripe#pi_1")) }, "P24",
 			`2 claims and refunds have the same payment: the claim of "user-`},
 		{"its order's payment and a refund", func(all items) { all.move(refundKey("pi_3"), refundKey("pi_1")) }, "P24",
 			`the same payment: the claim of "user-0", the refund REFUND#moutai, stripe#pi_1`},
-		{"one order's payment and another's refund", func(all items) { all.move(refundKey("pi_4"), refundKey("pi_1")) }, "P24",
-			`the same payment: the claim of "user-0", the refund REFUND#moutai, stripe#pi_1`},
 		{"unknown, and its order's payment", func(all items) { all.move(key{"REFUND#", "stripe#pi_6"}, key{"REFUND#", "stripe#pi_1"}) }, "P24",
 			`the same payment: the claim of "user-0", the refund REFUND#, stripe#pi_1`},
-		{"a refund of an order, and one of no order", func(all items) { all.move(key{"REFUND#", "stripe#pi_6"}, key{"REFUND#", "stripe#pi_4"}) }, "P24",
-			`the same payment: the refund REFUND#moutai, stripe#pi_4, the refund REFUND#, stripe#pi_4`},
-		{"a refund of a released order that did not pay the price", func(all items) { all.add(refundKey("pi_4"), "amount", 1) },
-			"P24", `199901 CNY of stripe#pi_4 is to be refunded because of "released", but the price is 199900 CNY`},
-		{"a second payment in another currency", func(all items) { all.set(refundKey("pi_3"), "currency", text("USD")) },
-			"P24", `199900 USD of stripe#pi_3 is to be refunded because of "other-payment", but the price is 199900 CNY`},
-		{"a refund of another amount, which is the price", func(all items) { all.add(refundKey("pi_5"), "amount", 1) },
-			"P24", `199900 CNY of stripe#pi_5 is to be refunded because of "amount", but the price is`},
-		{"a refund without a reason", func(all items) { all.set(refundKey("pi_3"), "reason", text("released")) }, "P24",
-			`stripe#pi_3 is to be refunded because of "released", but that is not so of order`},
-		{"a refund that the listing does not note", func(all items) { all.set(listingKey, "refundAt", nil) }, "P24", "reconcile may not see one that is due"},
-		{"a note of another refund", func(all items) { all.add(listingKey, "refundAt", 1) }, "P24", "reconcile may not see one that is due"},
-		{"a refund of no order", func(all items) { all.add(refundKey("pi_3"), "orderId", 1<<40) }, "P24", "which is no order of this sale"},
-		{"other terms", func(all items) { all.add(saleKey, "payWithin", 60) }, "P15", "the sale has {terms:{PayWithin:1860 "},
 		{"another amount than the price", func(all items) { all.add(all.claim("user-2"), "amount", 1) }, "P24",
 			`the claim of "user-2" was paid by 199901 CNY, but the price is 199900 CNY`},
-		{"a guard of another amount", func(all items) { all.set(guardKey("stripe#pi_2"), "currency", text("USD")) },
-			"P24", `199900 CNY, but its guard says at 2026-11-11T20:32:00.000Z: paid, 199900 USD`},
-		{"a claim with other labels", func(all items) { all.set(all.claim("user-2"), "labels", text("sku=B")) }, "P26",
-			`the claim of "user-2" has the labels "sku=B", but its sale "sku=A-38,erp=4711"`},
-		{"a refund with other labels", func(all items) { all.set(refundKey("pi_3"), "labels", text("sku=B")) },
-			"P26", `the refund of stripe#pi_3 has the labels "sku=B", but its sale`},
-		{"a listing without labels", func(all items) { all.set(listingKey, "labels", nil) }, "P26", `the list of sales says labels "", the sale "sku=`},
-		{"other labels than the creation's", func(all items) { all.set(createKey, "labels", text("sku=B")) }, "P15", "Labels:sku=B LimitGroup:}: nothing changes that"},
-		{"an unknown sale's refund", func(all items) { all.move(refundKey("pi_3"), key{"REFUND#maotai", "stripe#pi_3"}) }, "P13",
-			`the item REFUND#maotai, stripe#pi_3 belongs to sale "maotai", which does not exist`},
 	}.areFound(settled(t))
 }
 
@@ -363,11 +238,7 @@ func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
 		}, "P35", "the recall is complete, but 1 orders"},
 		{"a paid order whose refund has another reason", func(all items) { all.set(refundKey("pi_1"), "reason", text("other-payment")) }, "P35", "the recall is complete, but 1 orders"},
 		{"a refund without a recall", func(all items) { all.set(saleKey, "recalledAt", nil) }, "P35", "because of a recall, but the sale was not recalled"},
-		{"a release without a recall", func(all items) { all.set(saleKey, "recalledAt", nil) }, "P35", `"user-1" was released by the operator`},
-		{"a refund of what has not paid the order", func(all items) { all.set(all.claim("user-0"), "payment", text("stripe#pi_9")) }, "P24",
-			`stripe#pi_1 is to be refunded because of "recalled", but that is not so`},
 		{"a sale that sells again", func(all items) { all.set(saleKey, "paused", &types.AttributeValueMemberBOOL{}) }, "P35", "and it is paused: false"},
-		{"an older reader's sale", func(all items) { all.add(saleKey, "minReader", -1) }, "P19", "for readers of version 2"},
 		{"a recall in the list alone", func(all items) {
 			all.drop(saleKey, "recalledAt", "recallNote").set(listingKey, "recalling", number("1794427200000"))
 		}, "P35", "the list of sales says that the sale is being recalled, but"},
@@ -375,8 +246,6 @@ func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
 		{"drained too early", func(all items) {
 			all.set(listingKey, "recalling", all[saleKey]["recalledAt"]).set(listingKey, "drained", yes)
 		}, "P35", "the sale is drained, but its recall is not complete"},
-		{"another amount than the payment's", func(all items) { all.add(refundKey("pi_1"), "amount", 1) }, "P24", "is not what the payment's guard says"},
-		{"a note that is too long", func(all items) { all.set(saleKey, "recallNote", text(strings.Repeat("x", 501))) }, "P19", "recallNote is not text-500"},
 	}.areFound(recalledSale(t))
 }
 
@@ -390,40 +259,19 @@ func TestEachKindOfBrokenCancellationIsNamed(t *testing.T) {
 	}
 	breakages{
 		{"nobody who has cancelled it", func(all items) { delete(all, entry(all, "user-1")) }, "P37", "the sale counts 4 to 4 cancelled orders, but 3 are"},
-		{"a cancellation of an order that stands", func(all items) { all.copy(entry(all, "user-1"), entry(all, "user-5"), nil) }, "P37", "when it was PAID, its unit kept, but its claim of \"user-5\" says at "},
 		{"a paid order that is not cancelled", func(all items) { all.drop(all.claim("user-0"), "cancelledAt", "unit") }, "P37", "3 claims are cancelled by the office, but of 4 it is stored by whom"},
 		{"a cancelled order whose payment stays", func(all items) { delete(all, refundKey("pi_0")) }, "P37", "but stripe#pi_0 does not go back because of that"},
 		{"a refund of an order that is not cancelled", func(all items) { all.drop(all.claim("user-0"), "cancelledAt") }, "P37", "because its order is cancelled, but the order"},
-		{"a kept unit that is counted as released", func(all items) {
-			all.add(shardKey(1), "released", 1).add(shardKey(1), "putBack", 1).add(shardKey(1), "stock", 1)
-		}, "P2", "released claims, but"},
-		{"an order that its buyer has cancelled with a unit", func(all items) { all.set(all.claim("user-4"), "unit", text("back")) }, "P37", "has a unit that is back, but the office has not cancelled it"},
 		{"a cancellation of before the payment", func(all items) { all.add(all.claim("user-0"), "cancelledAt", -hour) }, "P37", "was cancelled at 2026-11-11T19:"},
-		{"a version without a cancellation", func(all items) { all.add(saleKey, "version", -1) }, "P6", "+ 4 cancelled orders +"},
-		{"an older reader's claim", func(all items) { all.set(all.claim("user-3"), "minReader", number("2")) }, "P19", "for readers of version 2, and needs version 6"},
 	}.areFound(w)
 }
 
 func TestEachKindOfBrokenTrailIsNamed(t *testing.T) {
 	const trail = "CHANGES#moutai"
-	first, second, third := key{trail, "0000000001"}, key{trail, "0000000002"}, key{trail, "0000000003"}
+	first, third := key{trail, "0000000001"}, key{trail, "0000000003"}
 	breakages{
-		{"a gap", func(all items) { delete(all, second) }, "P32", "edit 2 is not in the trail"},
-		{"no end", func(all items) { delete(all, third) }, "P32", "edit 3 is not in the trail"},
-		{"edits that nobody made", func(all items) { all.add(saleKey, "edits", 2) }, "P32", "edit 5 is not in the trail"},
 		{"an entry beyond", func(all items) { all.add(saleKey, "edits", -1) }, "P32", "the trail has an edit 3, but the sale has 2"},
-		{"a trail of a sale that knows none", func(all items) { all.set(saleKey, "edits", nil) }, "P32", "the trail has an edit 1, but the sale has 0"},
 		{"one id twice", func(all items) { all[third]["id"] = all[first]["id"] }, "P32", `edits 1 and 3 have the id "claim-4": it was applied twice`},
-		{"additions that nobody made", func(all items) { all.set(saleKey, "seedings", number("9")) }, "P32", "the sale counts 9 additions and withdrawals, but has "},
-		{"another instant", func(all items) { all.add(third, "at", 1) }, "P14", "the sale is as of 2026-11-11T20:00:03.001Z"},
-		{"another pause", func(all items) { all.set(third, "paused", yes) }, "P14", "(paused, open"},
-		{"another window", func(all items) { all.add(third, "closesAt", -1) }, "P14", "to 2026-11-11T21:59:59.999Z), but says that it is as of"},
-		{"an edit that is not in the trail", func(all items) { all.add(saleKey, "changedAt", 1000).add(saleKey, "version", 1) }, "P14", "the sale is as of 2026-11-11T20:00:03.000Z (not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T22:00:00.000Z), but says that it is as of 2026-11-11T20:00:04"},
-		{"edits in another order", func(all items) { all.add(first, "at", 2000) }, "P32", "edit 2 is of 2026-11-11T20:00:02.000Z, and edit 1 before it of 2026-11-11T20:00:03.000Z"},
-		{"a recall that was none", func(all items) { all.set(third, "action", text("recall")).set(third, "paused", yes) }, "P32", "the trail has a recall of 2026-11-11T20:00:03.000Z"},
-		{"more edits than the version counts", func(all items) { all.add(saleKey, "version", -1) }, "P6",
-			"the sale's version is 3, should be 4 to 4: 1 + 0 receipts of additions and withdrawals + 3 edits"},
-		{"a number that is none", func(all items) { all.move(third, key{trail, "3"}) }, "P19", "its key is not that of such an item"},
 	}.areFound(drained(t))
 }
 
@@ -436,17 +284,11 @@ func TestEachKindOfBrokenExtensionIsNamed(t *testing.T) {
 	breakages{
 		{"expired in the time that was given", func(all items) { all.add(all.claim("user-3"), "releasedAt", -hour) }, "P38",
 			`the claim of "user-3" expired at 2026-11-11T21:34:00.000Z, although edit 1 of 2026-11-11T20:32:00.000Z had given until 2026-11-11T22:32:00.000Z`},
-		{"a sale that has forgotten the time", func(all items) { all.set(saleKey, "payUntil", nil) }, "P38",
-			"by its trail unpaid orders have until 2026-11-11T22:32:00.000Z, but the sale says until 1970"},
-		{"time that nobody gave", func(all items) { all.add(saleKey, "payUntil", hour) }, "P38", "but the sale says until 2026-11-11T23:32:00.000Z"},
 		{"time that was taken back", func(all items) {
 			all.copy(entry, key{entry.pk, "0000000002"}, item{"id": text("x2"), "payUntil": number("1794432720001")})
 			all.add(key{entry.pk, "0000000002"}, "at", hour).add(saleKey, "changedAt", hour).add(saleKey, "edits", 1).add(saleKey, "version", 1)
 		}, "P38", "edit 2 takes back time to pay that was given before: 2026-11-11T2"},
 		{"an extension that pauses", func(all items) { all.set(entry, "paused", yes) }, "P32", "leaves the sale paused: true"},
-		{"an extension without a time", func(all items) { all.set(entry, "payUntil", nil) }, "P19", "payUntil is not what its action leaves"},
-		{"a pause with a time", func(all items) { all.set(entry, "action", text("resume")) }, "P19", "payUntil is not what its action leaves"},
-		{"an older reader", func(all items) { all.set(saleKey, "minReader", number("2")) }, "P19", "the sale is for readers of version 2, and needs version 6"},
 	}.areFound(w)
 }
 
@@ -458,10 +300,6 @@ func TestAnOrderThatExpiredInItsLateDaysAfterTheEndIsFound(t *testing.T) {
 	breakages{
 		{"too early", func(all items) { all.add(all.claim("user-4"), "releasedAt", -5*hour) }, "P39",
 			`the claim of "user-4" expired at 2026-11-13T02:30:00.000Z, after the end of the sale, and could be paid late until 2026-11-13T06:00:00.000Z`},
-		{"late days that nobody asked for", func(all items) { all.add(saleKey, "lateDays", 1) }, "P15", "LateDays:2"},
-		{"late days without payments", func(all items) { all.set(saleKey, "payWithin", nil) }, "P19", "payWithin"},
-		{"an older reader of the sale", func(all items) { all.set(saleKey, "minReader", number("2")) }, "P19", "needs version 6"},
-		{"an older reader of a claim", func(all items) { all.set(all.claim("user-4"), "minReader", number("2")) }, "P19", "is for readers of version 2, and needs version 6"},
 	}.areFound(w)
 }
 
@@ -490,35 +328,13 @@ func TestEachKindOfBrokenWithdrawalOrLimitIsNamed(t *testing.T) {
 	}
 	step := func(number string) key { return key{salePK, "WITHDRAWN#typo#" + number} }
 	breakages{
-		{"a step without its units", func(all items) { all.add(step("0"), "units", 1) }, "P15", "created with 3 + 1 added - 3 withdrawn"},
-		{"a step that is gone", func(all items) { delete(all, step("0")) }, "P15", `withdrawal "typo" has a step 1, but no step 0`},
-		{"a step of another shard", func(all items) { all.add(step("0"), "shard", 1) }, "P15", "it says that"},
 		{"a step of a shard that is not there", func(all items) { all.add(step("0"), "shard", 5) }, "P15",
 			`withdrawal "typo" took units from shard 5, but the sale has 5 shards`},
-		{"a step after the end", func(all items) { all.copy(step("0"), key{salePK, "WITHDRAWN#rest#9"}, nil) }, "P15", `withdrawal "rest" has a step 9, but no step`},
 		{"a step too many", func(all items) { all.copy(step("0"), step("4"), nil) }, "P15", `withdrawal "typo" of 5 units has a step 4 after its end`},
-		{"an end too many", func(all items) {
-			all[step("4")] = item{"pk": text(salePK), "sk": text(step("4").sk), "ended": yes, "at": all[step("0")]["at"]}
-		}, "P15", `withdrawal "typo" of 5 units has a step 4 after its end`},
 		{"more than was asked for", func(all items) { all.add(key{salePK, "SEED#typo"}, "units", 2) }, "P15", `withdrawal "typo" of 3 units took 5: 2 too many`},
-		{"a step from before its withdrawal", func(all items) { all.add(step("0"), "at", -hour) }, "P15", `but its step 0 at 2026-11-11T19:00:00.000Z`},
-		{"a step of tomorrow", func(all items) { all.add(step("0"), "at", 24*hour) }, "P15", `but its step 0 at 2026-11-12T20:00:00.000Z`},
-		{"steps that were never announced", func(all items) { delete(all, key{salePK, "SEED#typo"}) }, "P15",
-			`withdrawal "typo" has 4 steps, but its own item SEED#typo is missing`},
 		{"an addition with steps", func(all items) { all.add(key{salePK, "SEED#typo"}, "units", 10) }, "P15", `"typo" is an addition or a withdrawal, but has receipts of both`},
 		{"a withdrawal with receipts of shards", func(all items) { all.add(key{salePK, "SEED#again"}, "units", -4) }, "P15",
 			`"again" is an addition or a withdrawal, but has receipts of both`},
-		{"a withdrawal of tomorrow", func(all items) { all.add(key{salePK, "SEED#typo"}, "at", 24*hour) }, "P15", "which is in the future"},
-		{"a withdrawal of nothing", func(all items) { all.set(key{salePK, "SEED#typo"}, "units", number("0")) }, "P19", "units is 0"},
-		{"an end that is none", func(all items) { all.copy(step("0"), step("9"), item{"ended": yes}) }, "P19", "has attributes that are not documented: ended"},
-		{"the sale's seeded after a withdrawal", func(all items) { all.add(saleKey, "seeded", 9) }, "P15",
-			"the sale says that 14 units were seeded, should be 5 (created with 12 + 2 added - 9 withdrawn): 9 too many"},
-		{"a version without the steps", func(all items) { all.add(saleKey, "version", -1) }, "P6", "receipts of additions and withdrawals + 1 edits"},
-		{"more room", func(all items) { all.add(saleKey, "room", 1) }, "P15", "the sale has room for 16 more units, should be 15 (a maxStock of 20): 1 too many"},
-		{"no room", func(all items) { all.set(saleKey, "room", nil) }, "P15", "does not say what room is left: nothing limits its additions"},
-		{"room without a limit", func(all items) { all.set(createKey, "maxStock", nil) }, "P15", "the sale has room for 15 more units, but was created without a maxStock"},
-		{"another limit", func(all items) { all.add(createKey, "maxStock", -1) }, "P15", "the sale has room for 15 more units, should be 14 (a maxStock of 19): 1 too many"},
-		{"a limit below the stock", func(all items) { all.set(createKey, "maxStock", number("11")) }, "P19", "maxStock is below stock"},
 	}.areFound(w)
 }
 

@@ -19,8 +19,6 @@ type attributes = map[string]types.AttributeValue
 
 func str(v string) types.AttributeValue       { return &types.AttributeValueMemberS{Value: v} }
 func num(v string) types.AttributeValue       { return &types.AttributeValueMemberN{Value: v} }
-func numSet(v ...string) types.AttributeValue { return &types.AttributeValueMemberNS{Value: v} }
-func strSet(v ...string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: v} }
 
 const tableName = "sales"
 
@@ -94,43 +92,8 @@ func put(it attributes) call {
 	return of((*DB).PutItem, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
 }
 
-// with is an item that has an attribute besides its key.
-func with(name string, v types.AttributeValue) attributes {
-	return attributes{"pk": str("p"), "sk": str("s"), name: v}
-}
-
 func remove(pk, sk string) call {
 	return of((*DB).DeleteItem, &dynamodb.DeleteItemInput{TableName: aws.String(tableName), Key: keyAt(pk, sk)})
-}
-
-func get(key attributes) call {
-	return of((*DB).GetItem, &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: key})
-}
-
-// on is a write on a condition.
-func on(condition string, names map[string]string, values attributes) call {
-	return of((*DB).PutItem, &dynamodb.PutItemInput{
-		TableName: aws.String(tableName), Item: inP("s"), ConditionExpression: &condition,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
-}
-
-func update(expression string, values attributes) call {
-	return of((*DB).UpdateItem, &dynamodb.UpdateItemInput{
-		TableName: aws.String(tableName), Key: inP("s"), UpdateExpression: &expression, ExpressionAttributeValues: values,
-	})
-}
-
-// query asks for partition p, and for what a change makes of that.
-func query(change func(*dynamodb.QueryInput)) call {
-	in := queryOf("pk = :p", attributes{":p": str("p")})
-	change(in)
-	return of((*DB).Query, in)
-}
-
-// queryBy asks by a condition on the key, in which :p is p and :v is v.
-func queryBy(condition string, values attributes) call {
-	return of((*DB).Query, queryOf(condition, values))
 }
 
 func queryOf(condition string, values attributes) *dynamodb.QueryInput {
@@ -139,28 +102,6 @@ func queryOf(condition string, values attributes) *dynamodb.QueryInput {
 
 func transact(actions ...types.TransactWriteItem) call {
 	return of((*DB).TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
-}
-
-func getBatch(keys ...attributes) call { return getOf(types.KeysAndAttributes{Keys: keys}) }
-
-func getOf(asked types.KeysAndAttributes) call {
-	return of((*DB).BatchGetItem, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{tableName: asked}})
-}
-
-func say(all ...types.BatchStatementRequest) call {
-	return of((*DB).BatchExecuteStatement, &dynamodb.BatchExecuteStatementInput{Statements: all})
-}
-
-// many are n different things.
-func many[T any](n int, one func(sk string) T) (all []T) {
-	for i := range n {
-		all = append(all, one(fmt.Sprint(i)))
-	}
-	return all
-}
-
-func putting(sk string) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{TableName: aws.String(tableName), Item: keyAt("p", sk)}}
 }
 
 func inP(sk string) attributes { return keyAt("p", sk) }
