@@ -83,7 +83,7 @@ const (
 	hour   = int64(time.Hour / time.Millisecond)
 )
 
-var saleKey, createKey, listingKey = key{salePK, "SALE"}, key{salePK, "CREATE"}, key{"SALES", "moutai"}
+var saleKey, listingKey = key{salePK, "SALE"}, key{"SALES", "moutai"}
 
 func shardKey(k int) key { return key{fmt.Sprintf("STOCK#moutai#%d", k), "STOCK"} }
 

@@ -17,8 +17,8 @@ import (
 
 type attributes = map[string]types.AttributeValue
 
-func str(v string) types.AttributeValue       { return &types.AttributeValueMemberS{Value: v} }
-func num(v string) types.AttributeValue       { return &types.AttributeValueMemberN{Value: v} }
+func str(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+func num(v string) types.AttributeValue { return &types.AttributeValueMemberN{Value: v} }
 
 const tableName = "sales"
 
