@@ -44,6 +44,7 @@ require (
 	golang.org/x/text v0.40.0
 	golang.org/x/time v0.16.0
 	golang.org/x/tools v0.51.0
+	gopkg.in/natefinch/lumberjack.v2 v2.2.1
 )
 
 require (

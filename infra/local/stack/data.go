@@ -1,13 +1,11 @@
 package stack
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"flashsale/infra/local/scratch"
 )
@@ -37,37 +35,4 @@ func (s *Stack) openData() error {
 func HasTable(data string) bool {
 	_, err := os.Stat(database(data))
 	return err == nil
-}
-
-// scarce is how many free bytes are worth a warning: a rush fills them within seconds.
-const scarce = 8 << 20
-
-// watchSpace says that the data's file system is nearly full. The engine then refuses every write, and
-// buyers get 503 until there is space again; nothing that was answered is lost.
-func (s *Stack) watchSpace(ctx context.Context) error {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for low := false; ; {
-		if free, err := scratch.Free(s.o.Data); err == nil {
-			low = s.lookAtSpace(free, low)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-// lookAtSpace says what has changed since the space was low, or was not.
-func (s *Stack) lookAtSpace(free int64, low bool) bool {
-	switch {
-	case free < scarce && !low:
-		s.o.Log.Warn("hardly any space is left for the stack's data; when there is none, every buyer gets 503", "folder", s.o.Data, "bytes", free)
-	case free >= 2*scarce && low:
-		s.o.Log.Info("there is space for the stack's data again", "folder", s.o.Data)
-	default:
-		return low
-	}
-	return !low
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"gopkg.in/natefinch/lumberjack.v2"
+
 	"flashsale/infra/local/alarms"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/lambda"
@@ -24,10 +26,8 @@ import (
 // startFunctions starts the Lambda service with the template's functions.
 func (s *Stack) startFunctions(l net.Listener) error {
 	s.FunctionLog = filepath.Join(s.o.Data, "functions.log")
-	log, err := openLog(s.FunctionLog, mostLog)
-	if err != nil {
-		return err
-	}
+	// Of some hundred thousand requests, and as much again that is older.
+	log := &lumberjack.Logger{Filename: s.FunctionLog, MaxSize: 128, MaxBackups: 1}
 	s.onStop(log.Close)
 	s.killShare.Store(math.Float64bits(s.o.KillAtResponse))
 	ringing, counts := alarms.New(template.StackName, time.Now), &metrics.Metrics{}
@@ -52,6 +52,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Processes: maxExecutions(f), Reserved: reserved(f),
 		})
 	}
+	var err error
 	s.functions, err = lambda.New(functions, lambda.Options{
 		Region: region, AccountID: accountID, Logs: io.MultiWriter(log, counts, ringing), AfterResponse: s.killAtResponse, Failed: ringing.Failed, Concurrency: account,
 		TimerSlack: TimerSlack,

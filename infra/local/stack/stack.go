@@ -142,7 +142,6 @@ func (s *Stack) start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.keep(s.watchSpace)
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return s.startEngine(ctx, listeners[4]) },
 		func(context.Context) error { return s.startQueues(listeners[2]) },
