@@ -20,18 +20,17 @@ import (
 	randv2 "math/rand/v2"
 	"net/http"
 	"os"
+	"path"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 const (
 	contentType = "application/x-amz-json-1.1"
-	target      = "AWSEvents.PutEvents"
-	// Every byte of an entry can take six bytes of JSON (\u0022).
-	maxRequest = 8 * maxTotalBytes
+	// EventBridge's limits: entries of a call, and the bytes of all of them.
+	maxEntries    = 10
+	maxTotalBytes = 1 << 20
 	// kept is how many events Latest can return.
 	kept = 20
 )
@@ -43,7 +42,7 @@ type Options struct {
 	// Buses are the names of the event buses.
 	Buses             []string
 	AccountID, Region string
-	// Log receives what a caller is not told; nil discards it.
+	// Log receives what a caller is not told.
 	Log *slog.Logger
 }
 
@@ -67,9 +66,7 @@ const (
 
 // Server is an http.Handler. It is safe for concurrent use. It does not check hosts.
 type Server struct {
-	o     Options
-	buses map[string]bool
-	stuck atomic.Bool // the last call could not be recorded
+	o Options
 
 	mu      sync.Mutex
 	file    *os.File // whole lines up to size
@@ -81,24 +78,28 @@ type Server struct {
 	met     map[string]int
 }
 
-// Open opens or creates the file.
+// Open opens or creates the file. A last line without its end was interrupted and has not been answered, so
+// it is overwritten; a line before it that is no event is somebody else's and stays.
 func Open(o Options) (*Server, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	s := &Server{o: o, buses: map[string]bool{"default": true}, counts: map[string]int{}, met: map[string]int{}}
-	for _, name := range o.Buses {
-		s.buses[name] = true
-	}
 	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open event bus: %w", err)
 	}
-	s.file = f
-	if err := s.read(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open event bus: read %s: %w", o.Path, err), f.Close())
+	s := &Server{o: o, file: f, counts: map[string]int{}, met: map[string]int{}}
+	for lines := bufio.NewReader(f); ; {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open event bus: read %s: %w", o.Path, err), f.Close())
+		}
+		s.size += int64(len(line))
+		var e Event
+		if json.Unmarshal(line, &e) == nil && e.DetailType != "" {
+			s.note(e)
+		}
 	}
-	return s, nil
 }
 
 // Close closes the file. Later calls fail.
@@ -140,10 +141,8 @@ func (s *Server) Met() map[string]int {
 	return maps.Clone(s.met)
 }
 
-// meet decides what goes wrong with the next call, "" if nothing.
+// meet decides what goes wrong with the next call, "" if nothing. The caller holds the lock.
 func (s *Server) meet() (kind string, chance *randv2.Rand) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.calls++
 	chance = randv2.New(randv2.NewPCG(s.trouble.Seed, s.calls))
 	switch {
@@ -158,117 +157,6 @@ func (s *Server) meet() (kind string, chance *randv2.Rand) {
 	return kind, chance
 }
 
-// ServeHTTP answers one request of the AWS JSON 1.1 protocol. Signatures are not checked.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("x-amzn-RequestId", rand.Text())
-	if r.Method != http.MethodPost || r.Header.Get("X-Amz-Target") != target {
-		refuse(w, http.StatusBadRequest, "UnknownOperationException", "only PutEvents is served here")
-		return
-	}
-	var in struct{ Entries []entry }
-	strict := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
-	strict.DisallowUnknownFields() // they would have no effect
-	if err := strict.Decode(&in); err != nil {
-		refuse(w, http.StatusBadRequest, "SerializationException", err.Error())
-		return
-	}
-	if problem := check(in.Entries); problem != "" {
-		refuse(w, http.StatusBadRequest, "ValidationException", problem)
-		return
-	}
-	kind, chance := s.meet()
-	if kind == metFailed {
-		refuse(w, http.StatusInternalServerError, "InternalFailure", "The request processing has failed because of an unknown error, exception or failure.")
-		return
-	}
-	throttled := -1
-	if kind == metThrottled {
-		throttled = chance.IntN(len(in.Entries))
-	}
-	results, err := s.put(in.Entries, throttled)
-	if known := s.stuck.Swap(err != nil); err != nil && !known {
-		s.o.Log.Error("the event bus records nothing until its file can be written", "error", err)
-	}
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, "InternalException", err.Error())
-		return
-	}
-	if kind == metLost {
-		panic(http.ErrAbortHandler)
-	}
-	failed := len(slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.ErrorCode == "" }))
-	w.Header().Set("Content-Type", contentType)
-	_ = json.NewEncoder(w).Encode(struct {
-		FailedEntryCount int
-		Entries          []result
-	}{failed, results})
-}
-
-// check returns why the whole call is refused.
-func check(entries []entry) string {
-	if n := len(entries); n < 1 || n > maxEntries {
-		return "1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length 1 to 10"
-	}
-	total := 0
-	for _, e := range entries {
-		total += len(e.Source) + len(e.DetailType) + len(e.Detail)
-		if e.Time != 0 {
-			total += timeBytes
-		}
-	}
-	if total >= maxTotalBytes {
-		return "Total size of the entries in the request is over the limit."
-	}
-	return ""
-}
-
-// put records the acceptable entries, all of them durably or none. From the entry with the
-// index throttled on, unless it is negative, every second one is refused for now.
-func (s *Server) put(entries []entry, throttled int) ([]result, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	results := make([]result, len(entries))
-	var accepted []Event
-	for i := range entries {
-		e := &entries[i]
-		if refused := e.refuse(); refused != nil {
-			results[i] = *refused
-			continue
-		}
-		if throttled >= 0 && i >= throttled && (i-throttled)%2 == 0 {
-			results[i] = result{ErrorCode: codeThrottle, ErrorMessage: "Rate exceeded"}
-			continue
-		}
-		results[i].EventID = rand.Text()
-		if !s.buses[s.busName(e)] {
-			s.o.Log.Warn("an event goes nowhere: there is no such event bus", "bus", e.EventBusName, "type", e.DetailType)
-			continue
-		}
-		accepted = append(accepted, e.event(results[i].EventID, s.o.AccountID, s.o.Region, now))
-	}
-	return results, s.record(accepted)
-}
-
-// busName is the name of an entry's bus, which may be given by its ARN.
-func (s *Server) busName(e *entry) string {
-	return cmp.Or(strings.TrimPrefix(e.EventBusName, "arn:aws:events:"+s.o.Region+":"+s.o.AccountID+":event-bus/"), "default")
-}
-
-func refuse(w http.ResponseWriter, status int, kind, message string) {
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"__type": kind, "message": message})
-}
-
-// EventBridge's limits for PutEvents.
-const (
-	maxEntries    = 10
-	maxTotalBytes = 1 << 20 // of all entries; they must be smaller
-	maxDetailType = 128
-	timeBytes     = 14 // what a time counts, however it is written
-)
-
 // entry is one of a request, with the members that the product sends.
 type entry struct {
 	Detail, DetailType, EventBusName, Source string
@@ -280,25 +168,6 @@ type result struct {
 	EventID      string `json:"EventId,omitempty"`
 	ErrorCode    string `json:",omitempty"`
 	ErrorMessage string `json:",omitempty"`
-}
-
-// The error codes of entries.
-const (
-	codeArgument = "InvalidArgument"
-	codeDetail   = "MalformedDetail"
-	codeThrottle = "ThrottlingException"
-)
-
-// refuse returns the error of an entry that is not acceptable, or nil.
-func (e *entry) refuse() *result {
-	var object map[string]json.RawMessage
-	switch {
-	case e.Source == "" || e.DetailType == "" || e.Detail == "" || len(e.DetailType) > maxDetailType:
-		return &result{ErrorCode: codeArgument, ErrorMessage: "Source, DetailType and Detail are required arguments, and DetailType has at most 128 bytes here."}
-	case json.Unmarshal([]byte(e.Detail), &object) != nil || object == nil:
-		return &result{ErrorCode: codeDetail, ErrorMessage: "Detail is malformed."}
-	}
-	return nil
 }
 
 // Event is an accepted event, in the form in which targets get it.
@@ -314,42 +183,95 @@ type Event struct {
 	Detail     json.RawMessage `json:"detail"`
 }
 
-// event is the event of an acceptable entry that arrived at the given time.
-func (e *entry) event(id, account, region string, at time.Time) Event {
-	if e.Time != 0 {
-		at = time.Unix(int64(e.Time), 0)
+// ServeHTTP answers one request of the AWS JSON 1.1 protocol. Signatures are not checked.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct{ Entries []entry }
+	total := 0
+	strict := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8*maxTotalBytes)) // a byte can take six of JSON
+	strict.DisallowUnknownFields()                                             // they would have no effect
+	err := strict.Decode(&in)
+	for _, e := range in.Entries {
+		total += len(e.Source) + len(e.DetailType) + len(e.Detail)
 	}
-	var detail bytes.Buffer
-	_ = json.Compact(&detail, []byte(e.Detail)) // it is JSON
-	return Event{"0", id, e.DetailType, e.Source, account, at.UTC().Truncate(time.Second), region, []string{}, detail.Bytes()}
+	switch {
+	case r.Header.Get("X-Amz-Target") != "AWSEvents.PutEvents":
+		refuse(w, http.StatusBadRequest, "UnknownOperationException", "only PutEvents is served here")
+		return
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "SerializationException", err.Error())
+		return
+	case len(in.Entries) == 0 || len(in.Entries) > maxEntries || total >= maxTotalBytes:
+		refuse(w, http.StatusBadRequest, "ValidationException", "a call has 1 to 10 entries, of less than 1 MB")
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kind, chance := s.meet()
+	if kind == metFailed {
+		refuse(w, http.StatusInternalServerError, "InternalFailure", "The request processing has failed because of an unknown error, exception or failure.")
+		return
+	}
+	throttled := -1
+	if kind == metThrottled {
+		throttled = chance.IntN(len(in.Entries))
+	}
+	results, failed, err := s.put(in.Entries, throttled)
+	if err != nil {
+		s.o.Log.Error("events were not recorded", "error", err)
+		refuse(w, http.StatusInternalServerError, "InternalException", err.Error())
+		return
+	}
+	if kind == metLost {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", contentType)
+	_ = json.NewEncoder(w).Encode(struct {
+		FailedEntryCount int
+		Entries          []result
+	}{failed, results})
 }
 
-// read reads the file's whole lines. A last line without its end was interrupted and has not
-// been answered, so it is cut off; a line before it that is no event is somebody else's and stays.
-func (s *Server) read() error {
-	lines := bufio.NewReader(s.file)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			return s.file.Truncate(s.size)
+func refuse(w http.ResponseWriter, status int, kind, message string) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"__type": kind, "message": message})
+}
+
+// put records the acceptable entries, all of them durably or none. From the entry with the
+// index throttled on, unless it is negative, every second one is refused for now. The caller holds the lock.
+func (s *Server) put(entries []entry, throttled int) (results []result, failed int, err error) {
+	var accepted []Event
+	for i, e := range entries {
+		var detail bytes.Buffer
+		one := result{EventID: rand.Text()}
+		switch {
+		case e.Source == "" || e.DetailType == "" || len(e.DetailType) > 128:
+			one = result{ErrorCode: "InvalidArgument", ErrorMessage: "Source and DetailType are required, and DetailType has at most 128 bytes."}
+		case json.Compact(&detail, []byte(e.Detail)) != nil || detail.Bytes()[0] != '{':
+			one = result{ErrorCode: "MalformedDetail", ErrorMessage: "Detail is malformed."}
+		case throttled >= 0 && i >= throttled && (i-throttled)%2 == 0:
+			one = result{ErrorCode: "ThrottlingException", ErrorMessage: "Rate exceeded"}
+		case !slices.Contains(append(s.o.Buses, "default"), path.Base(cmp.Or(e.EventBusName, "default"))): // it may be an ARN
+			s.o.Log.Warn("an event goes nowhere: there is no such event bus", "bus", e.EventBusName, "type", e.DetailType)
+		default:
+			at := time.Now()
+			if e.Time != 0 {
+				at = time.Unix(int64(e.Time), 0)
+			}
+			accepted = append(accepted, Event{
+				"0", one.EventID, e.DetailType, e.Source, s.o.AccountID, at.UTC().Truncate(time.Second), s.o.Region, []string{}, detail.Bytes(),
+			})
 		}
-		if err != nil {
-			return err
-		}
-		s.size += int64(len(line))
-		var e Event
-		if json.Unmarshal(line, &e) == nil && e.DetailType != "" {
-			s.note(e)
+		if results = append(results, one); one.ErrorCode != "" {
+			failed++
 		}
 	}
+	return results, failed, s.record(accepted)
 }
 
 // record appends events durably, all or none, and notes them. What a failed or interrupted write
-// left is cut off before. The caller holds the lock.
+// left is cut off before.
 func (s *Server) record(events []Event) error {
-	if len(events) == 0 {
-		return nil
-	}
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
 	encoder.SetEscapeHTML(false)
