@@ -61,8 +61,6 @@ type Issuer struct {
 	groups   map[string]string
 	now      func() time.Time
 	key      *rsa.PrivateKey
-	grants   grants
-	sessions grants // by refresh token
 
 	read        func(ctx context.Context, path string) []byte
 	imageOrigin string

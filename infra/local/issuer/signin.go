@@ -2,19 +2,16 @@ package issuer
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -36,47 +33,24 @@ const (
 	sessionTTL = 24 * time.Hour
 )
 
-// grant is what a code stands for.
+// grant is what a code or a refresh token stands for. Both are grants that the issuer has signed, so it
+// remembers none, and a code may be exchanged again until it expires.
 type grant struct {
-	subject, redirect, scope, nonce, challenge string
-	groups                                     []string
-	until                                      time.Time
+	jwt.RegisteredClaims                           // the user, and until when
+	Kind, Redirect, Scope, Nonce, Challenge string // Kind is code or session
+	Groups                                  []string
 }
 
-// grants are the codes that were issued and not yet exchanged.
-type grants struct {
-	mu  sync.Mutex
-	all map[string]grant
+func (i *Issuer) seal(kind string, g grant, ttl time.Duration) string {
+	g.Kind, g.ExpiresAt = kind, jwt.NewNumericDate(i.now().Add(ttl))
+	text, _ := jwt.NewWithClaims(jwt.SigningMethodRS256, g).SignedString(i.key) // texts can be signed
+	return text
 }
 
-// issue returns a new code, and forgets those that have expired.
-func (g *grants) issue(to grant, now time.Time) string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	maps.DeleteFunc(g.all, func(_ string, old grant) bool { return !now.Before(old.until) })
-	if g.all == nil {
-		g.all = map[string]grant{}
-	}
-	code := rand.Text()
-	g.all[code] = to
-	return code
-}
-
-// find returns a code's grant, and keeps the code.
-func (g *grants) find(code string, now time.Time) (grant, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	found, ok := g.all[code]
-	return found, ok && now.Before(found.until)
-}
-
-// take returns a code's grant and forgets the code: even a failed exchange uses it up.
-func (g *grants) take(code string, now time.Time) (grant, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	found, ok := g.all[code]
-	delete(g.all, code)
-	return found, ok && now.Before(found.until)
+func (i *Issuer) unseal(kind, text string) (g grant, ok bool) {
+	_, err := jwt.ParseWithClaims(text, &g, func(*jwt.Token) (any, error) { return &i.key.PublicKey, nil },
+		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithTimeFunc(i.now))
+	return g, err == nil && g.Kind == kind
 }
 
 //go:embed assets
@@ -134,8 +108,8 @@ func (i *Issuer) shownFor(ctx context.Context, state string) shown {
 func (i *Issuer) authorization(r *http.Request) (redirect string, g grant, problem string) {
 	q := r.URL.Query()
 	redirect = "http://" + r.Host + "/signin"
-	g = grant{redirect: redirect, scope: q.Get("scope"), nonce: q.Get("nonce"), challenge: q.Get("code_challenge")}
-	digest, err := base64.RawURLEncoding.DecodeString(g.challenge)
+	g = grant{Redirect: redirect, Scope: q.Get("scope"), Nonce: q.Get("nonce"), Challenge: q.Get("code_challenge")}
+	digest, err := base64.RawURLEncoding.DecodeString(g.Challenge)
 	switch {
 	case q.Get("client_id") != i.client:
 		problem = "client_id must be " + i.client
@@ -143,7 +117,7 @@ func (i *Issuer) authorization(r *http.Request) (redirect string, g grant, probl
 		problem = "redirect_uri must be " + redirect
 	case q.Get("response_type") != "code":
 		problem = "response_type must be code"
-	case q.Get("state") == "" || g.nonce == "":
+	case q.Get("state") == "" || g.Nonce == "":
 		problem = "state and nonce are needed"
 	case q.Get("code_challenge_method") != "S256" || err != nil || len(digest) != sha256.Size:
 		problem = "code_challenge must be a SHA-256 in base64url, and code_challenge_method S256"
@@ -169,16 +143,14 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 		_ = form.Execute(w, i.shownFor(r.Context(), r.URL.Query().Get("state")))
 		return
 	}
-	if g.subject = strings.TrimSpace(r.PostFormValue("sub")); g.subject == "" {
+	if g.Subject = strings.TrimSpace(r.PostFormValue("sub")); g.Subject == "" {
 		http.Error(w, "sub is missing", http.StatusBadRequest)
 		return
 	}
 	if group, ok := i.groups[r.PostFormValue("role")]; ok {
-		g.groups = []string{group}
+		g.Groups = []string{group}
 	}
-	now := i.now()
-	g.until = now.Add(codeTTL)
-	to := url.Values{"code": {i.grants.issue(g, now)}, "state": {r.URL.Query().Get("state")}}
+	to := url.Values{"code": {i.seal("code", g, codeTTL)}, "state": {r.URL.Query().Get("state")}}
 	http.Redirect(w, r, redirect+"?"+to.Encode(), http.StatusSeeOther)
 }
 
@@ -203,7 +175,7 @@ func (i *Issuer) exchange(r *http.Request) (answer map[string]any, failure strin
 	case "authorization_code":
 		return i.redeem(r)
 	case "refresh_token":
-		g, ok := i.sessions.find(r.PostFormValue("refresh_token"), i.now())
+		g, ok := i.unseal("session", r.PostFormValue("refresh_token"))
 		if !ok {
 			return nil, "invalid_grant"
 		}
@@ -213,27 +185,25 @@ func (i *Issuer) exchange(r *http.Request) (answer map[string]any, failure strin
 }
 
 func (i *Issuer) redeem(r *http.Request) (answer map[string]any, failure string) {
-	now := i.now()
-	g, ok := i.grants.take(r.PostFormValue("code"), now)
+	g, ok := i.unseal("code", r.PostFormValue("code"))
 	digest := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	challenge := base64.RawURLEncoding.EncodeToString(digest[:])
-	if !ok || r.PostFormValue("redirect_uri") != g.redirect ||
-		subtle.ConstantTimeCompare([]byte(challenge), []byte(g.challenge)) != 1 {
+	if !ok || r.PostFormValue("redirect_uri") != g.Redirect ||
+		subtle.ConstantTimeCompare([]byte(challenge), []byte(g.Challenge)) != 1 {
 		return nil, "invalid_grant"
 	}
 	if answer, failure = i.tokens(g); failure == "" {
-		g.until = now.Add(sessionTTL)
-		answer["refresh_token"] = i.sessions.issue(g, now)
+		answer["refresh_token"] = i.seal("session", g, sessionTTL)
 	}
 	return answer, failure
 }
 
 func (i *Issuer) tokens(g grant) (answer map[string]any, failure string) {
-	access, err := i.Token(Claims{Subject: g.subject, Scope: g.scope, Groups: g.groups, TTL: defaultTTL})
+	access, err := i.Token(Claims{Subject: g.Subject, Scope: g.Scope, Groups: g.Groups, TTL: defaultTTL})
 	if err != nil {
 		return nil, "server_error"
 	}
-	id, err := i.sign(Claims{Subject: g.subject, Audience: i.client, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.nonce})
+	id, err := i.sign(Claims{Subject: g.Subject, Audience: i.client, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.Nonce})
 	if err != nil {
 		return nil, "server_error"
 	}
