@@ -20,40 +20,41 @@ import (
 	"flashsale/shared/beacon"
 )
 
-// Options describe a chain.
-type Options struct {
-	// Seed is what the key is made of. The same seed makes the same key, so a chain goes on
-	// after a restart.
-	Seed string
-	// Genesis is when round 1 is signed, in whole seconds.
-	Genesis time.Time
-	// Now is time.Now when nil.
-	Now func() time.Time
-}
-
 // Relay signs the rounds of a chain and serves them. It is safe for concurrent use.
 type Relay struct {
 	chain  beacon.Chain
 	group  [sha256.Size]byte // of drand's networks the hash of their first members
 	secret bls12381.Scalar
-	now    func() time.Time
 	routes http.ServeMux
 }
 
-// New returns the relay of a chain.
-func New(o Options) (*Relay, error) {
-	r := &Relay{now: o.Now}
-	if r.now == nil {
-		r.now = time.Now
-	}
-	seed := sha256.Sum256([]byte(o.Seed))
-	r.secret.SetBytes(seed[:])
+const (
+	// seed is what the key is made of, so that a chain goes on after a restart.
+	seed = "the local stack's dice"
+	// period is from one round to the next, in seconds.
+	period = 3
+	// id is the chain's name among drand's.
+	id = "flashsale-local"
+)
+
+// genesis is when round 1 is signed.
+var genesis = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// New returns the relay of the chain.
+func New() (*Relay, error) {
+	r := &Relay{}
+	secret := sha256.Sum256([]byte(seed))
+	r.secret.SetBytes(secret[:])
 	var key bls12381.G2
 	key.ScalarMult(&r.secret, bls12381.G2Generator())
 	r.group = sha256.Sum256(key.BytesCompressed())
-	r.chain = beacon.Chain{Key: hex.EncodeToString(key.BytesCompressed()), Genesis: o.Genesis.Unix(), Period: period}
-	hash := hashOf(r.chain, key.BytesCompressed(), r.group[:], id)
-	r.chain.Hash = hex.EncodeToString(hash[:])
+	// The chain's hash as drand's networks and their clients compute it.
+	text := binary.BigEndian.AppendUint32(nil, period)
+	text = binary.BigEndian.AppendUint64(text, uint64(genesis.Unix()))
+	hash := sha256.Sum256(slices.Concat(text, key.BytesCompressed(), r.group[:], []byte(id)))
+	r.chain = beacon.Chain{
+		Hash: hex.EncodeToString(hash[:]), Key: hex.EncodeToString(key.BytesCompressed()), Genesis: genesis.Unix(), Period: period,
+	}
 	if err := r.chain.Check(); err != nil {
 		return nil, fmt.Errorf("make chain: %w", err)
 	}
@@ -64,19 +65,6 @@ func New(o Options) (*Relay, error) {
 
 // Chain is the relay's chain. As JSON it is the value of DRAW_BEACON.
 func (r *Relay) Chain() beacon.Chain { return r.chain }
-
-// period is from one round to the next, in seconds.
-const period = 3
-
-// id is the chain's name among drand's.
-const id = "flashsale-local"
-
-// hashOf is a chain's hash as drand's networks and its clients compute it.
-func hashOf(c beacon.Chain, key, group []byte, id string) [sha256.Size]byte {
-	text := binary.BigEndian.AppendUint32(nil, uint32(c.Period))
-	text = binary.BigEndian.AppendUint64(text, uint64(c.Genesis))
-	return sha256.Sum256(slices.Concat(text, key, group, []byte(id)))
-}
 
 // info is what drand's clients ask for first.
 func (r *Relay) info(w http.ResponseWriter, _ *http.Request) {
@@ -94,7 +82,7 @@ func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
 	switch {
 	case err != nil:
 		http.Error(w, "the round is not a number", http.StatusBadRequest)
-	case round == 0 || round > r.latest():
+	case round == 0 || time.Now().Before(r.chain.TimeOf(round)):
 		w.Header().Set("Cache-Control", "must-revalidate, no-cache, max-age=0")
 		http.Error(w, "the round has not been signed", http.StatusNotFound)
 	default:
@@ -103,15 +91,6 @@ func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=604800, immutable")
 		fmt.Fprintf(w, `{"round":%d,"randomness":"%x","signature":"%x"}`, round, beacon.Randomness(signature), signature)
 	}
-}
-
-// latest returns the number of rounds that have been signed.
-func (r *Relay) latest() uint64 {
-	passed := r.now().Unix() - r.chain.Genesis
-	if passed < 0 {
-		return 0
-	}
-	return uint64(passed/r.chain.Period) + 1
 }
 
 // sign signs a round by the scheme bls-unchained-g1-rfc9380.

@@ -38,8 +38,6 @@ type Invoker interface {
 type Options struct {
 	// APIID is "local" when empty.
 	APIID string
-	// Timeout is how long a client waits for a function; API Gateway's 30 s when zero.
-	Timeout time.Duration
 	// CORS makes the gateway answer preflight requests; nil leaves OPTIONS to the routes.
 	CORS *CORS
 	// Now is time.Now when nil.
@@ -59,9 +57,6 @@ type gateway struct {
 func New(routes []Route, invoker Invoker, o Options) http.Handler {
 	if o.APIID == "" {
 		o.APIID = "local"
-	}
-	if o.Timeout == 0 {
-		o.Timeout = integrationTimeout
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -151,13 +146,13 @@ func (g *gateway) integrate(ctx context.Context, function string, payload []byte
 			done <- a
 		}
 	}()
-	patience := time.NewTimer(g.o.Timeout)
+	patience := time.NewTimer(integrationTimeout)
 	defer patience.Stop()
 	select {
 	case a := <-done:
 		return a
 	case <-patience.C:
-		return fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: no response within %v", function, g.o.Timeout))
+		return fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: no response within %v", function, integrationTimeout))
 	case <-ctx.Done():
 		// The client has probably gone; if not, this must not look like a success.
 		return refuse(http.StatusServiceUnavailable)

@@ -49,8 +49,6 @@ type Options struct {
 	Read func(ctx context.Context, path string) []byte
 	// ImageOrigin is where pictures may come from, besides the issuer's own origin; "" for nowhere.
 	ImageOrigin string
-	// Now is time.Now when nil.
-	Now func() time.Time
 }
 
 // Issuer signs tokens with one RSA key. It is safe for concurrent use.
@@ -59,7 +57,6 @@ type Issuer struct {
 	audience string
 	client   string
 	groups   map[string]string
-	now      func() time.Time
 	key      *rsa.PrivateKey
 
 	read        func(ctx context.Context, path string) []byte
@@ -88,10 +85,7 @@ func Open(dir string, o Options) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open issuer: %w", err)
 	}
-	i := &Issuer{url: o.URL, audience: o.Audience, client: cmp.Or(o.Client, PageClient), groups: o.Groups, read: o.Read, imageOrigin: o.ImageOrigin, now: o.Now, key: key}
-	if i.now == nil {
-		i.now = time.Now
-	}
+	i := &Issuer{url: o.URL, audience: o.Audience, client: cmp.Or(o.Client, PageClient), groups: o.Groups, read: o.Read, imageOrigin: o.ImageOrigin, key: key}
 	return i, nil
 }
 
@@ -108,7 +102,7 @@ func (i *Issuer) Token(c Claims) (string, error) { return i.sign(c, jwt.MapClaim
 
 // sign adds the claims to those given, and signs them.
 func (i *Issuer) sign(c Claims, claims jwt.MapClaims) (string, error) {
-	now := i.now()
+	now := time.Now()
 	maps.Copy(claims, jwt.MapClaims{
 		"iss": i.url,
 		"sub": c.Subject,

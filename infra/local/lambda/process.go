@@ -107,8 +107,7 @@ func (p *process) run(e event, warm bool) (out outcome, took standing, err error
 
 // awaitInit waits for the program's first request for an event.
 func (p *process) awaitInit(requestID string) (out outcome, ok bool, err error) {
-	limit := p.pool.service.opts.InitTimeout
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(initLimit)
 	defer timer.Stop()
 	select {
 	case <-p.polled:
@@ -124,7 +123,7 @@ func (p *process) awaitInit(requestID string) (out outcome, ok bool, err error) 
 			out = exited(requestID, p.child.Wait())
 		}
 	case <-timer.C:
-		out = timedOut(requestID, limit)
+		out = timedOut(requestID, initLimit)
 	case <-p.pool.service.ctx.Done():
 		return outcome{}, false, ErrClosed
 	}

@@ -58,9 +58,6 @@ type Options struct {
 	// Concurrency is the account's concurrency, including what functions reserve;
 	// Lambda's 1,000 if 0.
 	Concurrency int
-	// InitTimeout is how long a process may take to ask for its first event;
-	// Lambda's 10 s if 0.
-	InitTimeout time.Duration
 	// TimerSlack is the processes'; see package child.
 	TimerSlack time.Duration
 }
@@ -89,9 +86,6 @@ func New(functions []Function, o Options) (*Service, error) {
 	}
 	if o.Logs == nil {
 		o.Logs = io.Discard
-	}
-	if o.InitTimeout == 0 {
-		o.InitTimeout = initLimit
 	}
 	if o.Concurrency == 0 {
 		o.Concurrency = AccountConcurrency
@@ -219,7 +213,8 @@ func (s *Service) Close() error {
 const (
 	maxRequest  = 6 << 20
 	maxResponse = 6_291_556
-	initLimit   = 10 * time.Second
+	// initLimit is how long a process may take to ask for its first event.
+	initLimit = 10 * time.Second
 	// AccountConcurrency is the default quota, a new account's.
 	AccountConcurrency = 1000
 )

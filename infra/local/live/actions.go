@@ -135,7 +135,7 @@ func (v *View) breakSystem(ctx context.Context, r request) (string, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.accident, v.brokenAt = a, v.now().UTC(); a.once() {
+	if v.accident, v.brokenAt = a, time.Now().UTC(); a.once() {
 		v.accident = nil
 	}
 	return a.Name + ". " + a.Expect, nil

@@ -9,8 +9,12 @@ import (
 	"flashsale/infra/local/eventsource"
 )
 
-// patience is how long a viewer may not read.
-const patience = 5 * time.Second
+const (
+	// interval is the time between two snapshots.
+	interval = time.Second
+	// patience is how long a viewer may not read.
+	patience = 5 * time.Second
+)
 
 func (v *View) watched() bool { return v.viewers.Load() > 0 }
 
@@ -54,7 +58,7 @@ func (v *View) feed(w http.ResponseWriter, r *http.Request) {
 		_, err := w.Write([]byte(text))
 		return err == nil && connection.Flush() == nil
 	}
-	for open := send("retry: 2000\n\n"); open && ctx.Err() == nil; eventsource.Sleep(ctx, v.interval) {
+	for open := send("retry: 2000\n\n"); open && ctx.Err() == nil; eventsource.Sleep(ctx, interval) {
 		s := v.read(ctx, r.URL.Query().Get("sale"))
 		v.complete(&s)
 		frame, _ := json.Marshal(s) // every type in it can be encoded

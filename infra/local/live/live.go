@@ -61,13 +61,11 @@ type Options struct {
 
 // View is the page and its feed. Its methods are safe for concurrent use.
 type View struct {
-	o        Options
-	interval time.Duration // between snapshots
-	now      func() time.Time
-	ctx      context.Context
-	stop     context.CancelFunc
-	work     sync.WaitGroup
-	meter    meter
+	o     Options
+	ctx   context.Context
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+	meter meter
 
 	viewers  atomic.Int32
 	mu       sync.Mutex
@@ -84,10 +82,7 @@ func New(o Options) (*View, error) {
 	if err != nil || !client.Loopback(u.Hostname()) {
 		return nil, fmt.Errorf("open live view: %q is not on this machine", o.Client.API)
 	}
-	v := &View{
-		o: o, interval: time.Second, now: time.Now,
-		sales: map[string]*watched{},
-	}
+	v := &View{o: o, sales: map[string]*watched{}}
 	v.ctx, v.stop = context.WithCancel(context.Background())
 	return v, nil
 }

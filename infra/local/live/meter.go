@@ -114,10 +114,10 @@ func (v *View) Observe(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		began := v.now()
+		began := time.Now()
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(rec, r)
-		now := v.now()
+		now := time.Now()
 		v.meter.add(sample{at: now, took: now.Sub(began), outcome: outcome(client.Read(rec.status, rec.Header(), rec.body))})
 	})
 }

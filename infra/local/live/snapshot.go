@@ -121,7 +121,7 @@ type watched struct {
 func (v *View) read(ctx context.Context, saleID string) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	now := v.now()
+	now := time.Now()
 	s := snapshot{At: now.UTC(), Purchases: v.meter.since(now.Add(-window)), Accidents: accidents}
 	note := func(err error) {
 		if err != nil && s.Problem == "" {
@@ -318,7 +318,7 @@ func (v *View) recounted(s *saleView) *receipt {
 	v.work.Go(func() {
 		ctx, cancel := context.WithTimeout(v.ctx, countTime)
 		defer cancel()
-		counted, err := books.Recount(ctx, v.o.DB, v.o.Table, s.ID, books.Options{Now: v.now})
+		counted, err := books.Recount(ctx, v.o.DB, v.o.Table, s.ID, books.Options{})
 		r := &receipt{Receipt: counted, of: now}
 		if err != nil {
 			r.Problem = err.Error()

@@ -36,12 +36,12 @@ type Schedule struct {
 	MaxEventAge time.Duration
 }
 
-// Options may be left zero.
+// Options are the options of a scheduler.
 type Options struct {
 	// Since is when the schedules were created, which Run makes up for: what was due since
-	// then is fired at once. When zero, it is the moment in which Run begins.
+	// then is fired at once.
 	Since time.Time
-	// Log receives errors; nil discards them.
+	// Log receives errors.
 	Log *slog.Logger
 }
 
@@ -60,9 +60,6 @@ type entry struct {
 // New parses all schedules, including disabled ones, whose mistakes should not first
 // show when they are enabled.
 func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	s := &Scheduler{o: o, run: i}
 	for _, schedule := range schedules {
 		due, err := Parse(schedule.Expression, schedule.Timezone)
@@ -87,10 +84,6 @@ func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, er
 // A rate schedule is first due one period after Options.Since: on AWS it runs first when
 // it is created, but booting the local stack creates nothing.
 func (s *Scheduler) Run(ctx context.Context) error {
-	began := s.o.Since
-	if began.IsZero() {
-		began = time.Now()
-	}
 	running := eventsource.NewRunning(ctx)
 	var loops sync.WaitGroup
 	for _, e := range s.entries {
@@ -98,7 +91,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 			continue
 		}
 		loops.Go(func() {
-			s.follow(ctx, e, began, func(due time.Time) {
+			s.follow(ctx, e, func(due time.Time) {
 				// In its own goroutine: a slow invocation must not delay the next one.
 				running.Go(func() { s.fire(ctx, running.Context, e.Schedule, due) })
 			})
@@ -111,8 +104,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // follow calls fire at each due time until ctx ends or no due time is left.
-func (s *Scheduler) follow(ctx context.Context, e entry, began time.Time, fire func(time.Time)) {
-	due, ok := e.due.Next(began)
+func (s *Scheduler) follow(ctx context.Context, e entry, fire func(time.Time)) {
+	due, ok := e.due.Next(s.o.Since)
 	for ok {
 		if !s.wait(ctx, due) {
 			return

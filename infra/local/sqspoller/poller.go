@@ -25,12 +25,6 @@ import (
 	"flashsale/infra/local/eventsource"
 )
 
-// Queue is the part of an SQS client that a poller uses.
-type Queue interface {
-	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
-	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
-}
-
 // Config describes one event source mapping whose function reports the messages of a batch that
 // failed.
 type Config struct {
@@ -45,22 +39,19 @@ type Config struct {
 	Window time.Duration
 	// Concurrency is the number of batches that run at once, at least 1.
 	Concurrency int
-	// Log receives errors; nil discards them.
+	// Log receives errors.
 	Log *slog.Logger
 }
 
 // Poller connects one queue with one function.
 type Poller struct {
 	c     Config
-	queue Queue
+	queue *sqs.Client
 	run   eventsource.Invoker
 }
 
 // New returns a poller, which Run starts.
-func New(c Config, q Queue, i eventsource.Invoker) *Poller {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+func New(c Config, q *sqs.Client, i eventsource.Invoker) *Poller {
 	c.Log = c.Log.With("queue", c.QueueURL, "function", c.Function)
 	return &Poller{c: c, queue: q, run: i}
 }

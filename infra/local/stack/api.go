@@ -85,7 +85,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 		buyers.ServeHTTP(w, r)
 	})
 	local.HandleFunc("GET /_local/health", s.health)
-	local.Handle("GET "+dicePath+"/", s.dice.handler())
+	local.Handle("GET "+dicePath+"/", http.StripPrefix(dicePath, s.dice))
 	local.HandleFunc("GET "+payPath, s.pay)
 	local.HandleFunc("POST "+payPath, s.pay)
 	local.HandleFunc("GET /_local/shop/{port}", s.shop)

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client/webhook"
+	"flashsale/infra/local/beacon"
 	"flashsale/infra/local/eventbus"
 	"flashsale/infra/local/faults"
 	"flashsale/infra/local/guard"
@@ -57,7 +58,7 @@ type Stack struct {
 	described *template.Stack
 	issuer    *issuer.Issuer
 	operators *issuer.Issuer // of the operators' tokens
-	dice      dice
+	dice      *beacon.Relay
 	functions *lambda.Service
 	// cloudWatch is the URL of the alarms and the metrics.
 	cloudWatch string
@@ -133,7 +134,7 @@ func (s *Stack) start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if s.dice, err = openDice(); err != nil {
+	if s.dice, err = beacon.New(); err != nil {
 		return err
 	}
 	if s.operators, err = issuer.Open(filepath.Join(s.o.Data, "operators"), issuer.Options{
