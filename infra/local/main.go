@@ -24,7 +24,7 @@ import (
 
 func main() {
 	child.Calmly(stack.TimerSlack)
-	o := stack.Options{Parameters: map[string]string{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	o := stack.Options{Parameters: map[string]string{}, Variables: map[string]string{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	f := flag.NewFlagSet("local", flag.ExitOnError)
 	f.StringVar(&o.Root, "root", ".", "the project's folder")
 	f.StringVar(&o.Data, "data", "", "the folder that keeps the stack's data (none: it is in memory, and ends with the stack)")
@@ -39,14 +39,18 @@ func main() {
 	f.StringVar(&o.Secrets, "secrets", "", "a folder with files of secrets, named like the payment providers whose own they replace")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
-	f.Func("parameter", "a template parameter as Name=value; may be repeated", func(text string) error {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok {
-			return errors.New("want Name=value")
+	pair := func(into map[string]string) func(string) error {
+		return func(text string) error {
+			name, value, ok := strings.Cut(text, "=")
+			if !ok {
+				return errors.New("want Name=value")
+			}
+			into[name] = value
+			return nil
 		}
-		o.Parameters[name] = value
-		return nil
-	})
+	}
+	f.Func("parameter", "a template parameter as Name=value; may be repeated", pair(o.Parameters))
+	f.Func("variable", "a variable of the functions' environments as NAME=value, such as DRAW_DICE_SECONDS=60; may be repeated", pair(o.Variables))
 	f.Func("parameters", `template parameters as infra/ops/deploy takes them: Name=value Other="two words"`, func(text string) error {
 		given := samconfig.Environment{Parameters: o.Parameters}
 		return given.Override(text)

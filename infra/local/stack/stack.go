@@ -169,15 +169,13 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 	parameters := map[string]string{
 		"JwtIssuer": s.API + "/_local", "JwtAudience": audience,
 		// Relative, so that the page also works as http://localhost.
-		"SignIn":            signIn(issuer.PageClient),
+		"SignInAuthorizeUrl": issuer.AuthorizePath, "SignInTokenUrl": issuer.TokenPath, "SignInClientId": issuer.PageClient,
 		"CreateOperatorApi": "true", "OperatorIssuer": s.Operate + "/_local", "OperatorAudience": operatorsAudience,
-		"OperatorSignIn": signIn(issuer.OperatorsPage),
-		"StripeKeysArn":  secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + webhook.StandardWebhooks,
+		"OperatorSignInAuthorizeUrl": issuer.AuthorizePath, "OperatorSignInTokenUrl": issuer.TokenPath, "OperatorSignInClientId": issuer.OperatorsPage,
+		"StripeKeysArn": secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + webhook.StandardWebhooks,
 		"WeChatPayKeysArn": secretARN + webhook.WeChatPay, "AlipayKeysArn": secretARN + webhook.Alipay, "AdyenKeysArn": secretARN + webhook.Adyen,
 		"PaymentUrl": payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
-		// One machine has one clock, and no payment is on its way for long.
-		"ReleaseGraceSeconds": "0",
-		"PublishEvents":       "true",
+		"PublishEvents": "true",
 	}
 	maps.Copy(parameters, s.o.Parameters)
 	maps.Copy(parameters, more)
@@ -192,11 +190,6 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		Secrets:    secrets,
 		QueueURL:   s.queueURL,
 	})
-}
-
-// signIn is how a page's client signs in with the stack's issuers.
-func signIn(client string) string {
-	return strings.Join([]string{issuer.AuthorizePath, issuer.TokenPath, client, "openid"}, ",")
 }
 
 const paymentLink = "payment-link"
@@ -298,6 +291,8 @@ type Options struct {
 	APIPort, LambdaPort, DynamoDBPort, SQSPort, OperatePort int
 	// Parameters override the template's.
 	Parameters map[string]string
+	// Variables override those of the functions' environments.
+	Variables map[string]string
 	// DynamoDBEndpoint is an engine to use instead of the stack's own; empty starts its own.
 	DynamoDBEndpoint string
 	// DemoSale seeds a demonstration sale, by the template's own schedule, and PricedSale another, which asks for payment.

@@ -63,7 +63,7 @@ func preflightCommand(where *place.Flags) *cobra.Command {
 		Long: `Checks what would otherwise show during a deployment, or as an outage: the account's quotas, and whether
 the parameters are sound. It changes nothing.`,
 		Example: `  flashsale stack preflight --env dev
-  flashsale stack preflight --env prod --parameters 'AlarmEmail=ops@shop.example LogLevel=DEBUG'`,
+  flashsale stack preflight --env prod --parameters 'AlarmEmail=ops@shop.example LogRetentionDays=365'`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			done, err := d.read()
 			defer done()

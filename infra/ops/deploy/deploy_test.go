@@ -159,7 +159,7 @@ func TestACheckoutIsBuiltAndDeployedWithTheFilesParameters(t *testing.T) {
 	b := newBench(t)
 	folder := b.checkout()
 	code, out, errs := b.run(t.Context(), "stack", "deploy", "--env", "dev", "--yes", "--parameters",
-		`LogLevel=INFO JwtAudience="two words" SeedScheduleInput="{\"action\": \"pause\"}"`)
+		`LogRetentionDays=14 JwtAudience="two words" SeedScheduleInput="{\"action\": \"pause\"}"`)
 	calls := b.sam()
 	if code != 0 || len(calls) != 2 {
 		t.Fatalf("exit %d, sam was called %q\n%s%s", code, calls, out, errs)
@@ -174,7 +174,7 @@ func TestACheckoutIsBuiltAndDeployedWithTheFilesParameters(t *testing.T) {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
 	for name, want := range map[string]string{
-		"LogLevel": "INFO", "JwtAudience": "two words", "SeedScheduleInput": `{"action": "pause"}`, // from the command line
+		"LogRetentionDays": "14", "JwtAudience": "two words", "SeedScheduleInput": `{"action": "pause"}`, // from the command line
 		"CreateUserPool": "with-test-users", // from the file
 		"ExistingTable":  "",                // from the template
 	} {
@@ -238,7 +238,7 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 		{"an expired token", 2, "expired: sign in again", "", quotas("GetCallerIdentity", "refused: ExpiredToken: The security token"), dev()},
 		{"no environment", 64, `--env: "": no such environment; there are: dev, prod`, "", nil, nil},
 		{"an unknown environment", 64, `"prd"`, "", nil, []string{"--env", "prd"}},
-		{"a parameter without value", 64, `--parameters: read parameters: "LogLevel"`, "", nil, dev("--parameters", "LogLevel")},
+		{"a parameter without value", 64, `--parameters: read parameters: "AlarmEmail"`, "", nil, dev("--parameters", "AlarmEmail")},
 		{"a folder that is no release", 2, "SHA256SUMS: no such file", "", nil, dev("--release", "infra")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 	b.checkout()
 	t.Setenv("PATH", t.TempDir())
 	b.refused(2, "the SAM CLI, sam, is not on the PATH", "stack", "deploy", "--env", "dev")
-	b.refused(1, "FAIL  parameters", "stack", "preflight", "--env", "dev", "--offline", "--parameters", "LogLevel=loud")
+	b.refused(1, "FAIL  parameters", "stack", "preflight", "--env", "dev", "--offline", "--parameters", "LogRetentionDays=8")
 	if code, out, errs := b.run(t.Context(), "stack", "preflight", "--env", "dev", "--offline"); code != 0 || !strings.Contains(out, "neither the account") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
@@ -293,22 +293,22 @@ func TestAReleaseIsDeployedFromAnyFolderWithoutBuilding(t *testing.T) {
 	folder := b.release(sale.Release)
 	for i, at := range []string{"elsewhere", "in it", "in a checkout"} {
 		words := []string{"stack", "deploy", "--env", "dev", "--yes", "--release", folder}
-		level := "DEBUG"
+		days := "7"
 		switch at {
 		case "in it":
 			t.Chdir(folder)
 			words = words[:5]
 		case "in a checkout":
-			level = "INFO"
-			writeFile(t, filepath.Join(b.checkout(), "infra", "samconfig.toml"), strings.Replace(own(t, "infra/samconfig.toml"), "DEBUG", level, 1))
+			days = "14"
+			writeFile(t, filepath.Join(b.checkout(), "infra", "samconfig.toml"), strings.Replace(own(t, "infra/samconfig.toml"), "LogRetentionDays=7", "LogRetentionDays="+days, 1))
 		}
 		code, out, errs := b.run(t.Context(), words...)
 		calls := b.sam()
 		if code != 0 || len(calls) != i+1 || calls[i][0] != "deploy" {
 			t.Fatalf("%s: exit %d, sam was called %q\n%s%s", at, code, calls, out, errs)
 		}
-		if got := b.overrides("dev")["LogLevel"]; got != level {
-			t.Errorf("%s: sam gets LogLevel=%s, want %s", at, got, level)
+		if got := b.overrides("dev")["LogRetentionDays"]; got != days {
+			t.Errorf("%s: sam gets LogRetentionDays=%s, want %s", at, got, days)
 		}
 		if _, err := os.Stat(calls[i][6]); err == nil {
 			t.Errorf("%s: %s is left", at, calls[i][6])

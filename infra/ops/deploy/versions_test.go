@@ -68,18 +68,16 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	before := functions(t, file, nil)
 	const every, ofTable = "Draw Finalize Operate Page Pay Publish Purchase Query Reconcile Release Seed", "Draw Finalize Operate Page Pay Purchase Query Reconcile Release Seed"
 	for _, c := range []struct{ was, is, want string }{ // of a parameter its name and value, or else a part of the template
-		{"LogLevel", "DEBUG", every},
 		{"ExistingTable", "restored", ofTable},
 		{"OriginSecret", "0123456789abcdef0123456789abcdef", "Page Pay Purchase Query"},
 		{"EligibilityUrl", "https://shop.example/check", "Purchase"},
-		{"DrawSeconds", "1/2/3", "Draw Operate Purchase Seed"},
 		{"EventBusArn", "arn:aws:events:us-east-1:123456789012:event-bus/orders", "Publish"},
 		{"StripeKeysArn", "arn:aws:secretsmanager:us-east-1:123456789012:secret:s", "Operate Pay Seed"},
 		{"AlarmEmail", "ops@example.com", ""},
-		{"ReservedConcurrency", "Purchase:9,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:0", ""},
+		{"PurchaseReservedConcurrency", "9", ""},
 		{"PurchaseProvisionedConcurrency", "9", ""},
 		{"SeedScheduleExpression", "rate(1 day)", ""},
-		{"PurchaseThrottle", "9/9", ""},
+		{"PurchaseRate", "9", ""},
 		{"DeploymentType", "AllAtOnce", ""},
 		{"MemorySize: 512", "MemorySize: 1024", every},
 		{"GOGC: \"400\"", "GOGC: \"200\"", every},

@@ -1,48 +1,26 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"flashsale/infra/kit/samconfig"
 )
 
-// reserves is ReservedConcurrency in template.yaml.
-const reserves = "Purchase:400,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:0"
+// rate is a route's, in whole requests a second.
+func rate(perSecond float64) string { return strconv.Itoa(int(math.Ceil(perSecond))) }
 
-// reserve replaces in a list like reserves what the plan says.
-func (a advice) reserve(list string) string {
-	for name, n := range map[string]int{
-		"Purchase": a.concurrency, "Query": a.queries, "Operate": operators, "Finalize": a.finalizers,
-		"Reconcile": reconcilers, "Release": releasers, "Draw": drawers,
-	} {
-		list = regexp.MustCompile(name+`:\d+`).ReplaceAllString(list, fmt.Sprintf("%s:%d", name, n))
-	}
-	return list
-}
-
-// burst is the throttle's burst beside a rate of requests a second.
-func burst(rate float64) float64 { return min(rate, gatewayBurst) }
-
-// throttle is a route's throttle as the template takes it, for a rate of requests a second.
-func throttle(rate float64) string {
-	return fmt.Sprintf("%d/%d", int(math.Ceil(rate)), int(math.Ceil(burst(rate))))
-}
-
-// parameters returns the template's parameters for the advice and the opening time. What the plan does not
-// reserve stays as the environment's section has it.
-func (a advice) parameters(o output, section map[string]string) map[string]string {
+// parameters returns the template's parameters for the advice and the opening time.
+func (a advice) parameters(o output) map[string]string {
 	p := map[string]string{
-		"ReservedConcurrency":            a.reserve(cmp.Or(section["ReservedConcurrency"], reserves)),
+		"PurchaseReservedConcurrency":    strconv.Itoa(a.concurrency),
 		"PurchaseProvisionedConcurrency": strconv.Itoa(a.provisioned),
-		"PurchaseThrottle":               throttle(a.throttle),
+		"PurchaseRate":                   rate(a.throttle),
 		"FinalizeMaximumConcurrency":     strconv.Itoa(a.finalizers),
-		"QueryThrottle":                  throttle(a.queryRate),
+		"QueryRate":                      rate(a.queryRate),
 		"MaxWriteRequestUnits":           strconv.Itoa(a.warmWrites),
 		"WarmFrom":                       "at(" + o.opens.UTC().Add(-warmBefore).Format(localTime) + ")",
 		"WarmUntil":                      "at(" + o.opens.UTC().Add(warmAfter).Format(localTime) + ")",
@@ -64,7 +42,7 @@ func apply(o output, a advice) error {
 	if err != nil {
 		return err
 	}
-	p := a.parameters(o, e.Parameters)
+	p := a.parameters(o)
 	now, _ := strconv.Atoi(p[warmth]) // not given: 0
 	if had, _ := strconv.Atoi(e.Parameters[warmth]); had > now {
 		p[warmth], p["MaxWriteRequestUnits"] = strconv.Itoa(had), strconv.Itoa(max(had, a.warmWrites))

@@ -19,7 +19,7 @@ const (
 	// Assumed: the busiest second has that many times the requests of the average one, and of
 	// those who are called in a call so many come.
 	rush, show = 10.0, 0.8
-	// diceTime is the second of DrawSeconds, by default: a page of the roll is read at a random moment of it.
+	// diceTime is how long the roll is there before the dice: a page of it is read at a random moment of that.
 	diceTime = time.Hour
 	// enterTime is about how long an entry takes in the function.
 	enterTime = 15 * time.Millisecond

@@ -57,13 +57,13 @@ func pagesOf(people float64, front bool) (u price.Usage) {
 }
 
 // pageRate is how many requests a second Lambda admits to PageFunction, in the environments
-// that no function has reserved.
+// that no function has reserved and QueryFunction does not need.
 func (a advice) pageRate() float64 {
-	return float64(perConcurrency * (a.accountConcurrency() - a.reserved()))
+	return float64(perConcurrency * (a.accountConcurrency() - a.reserved() - a.queries))
 }
 
 // pagesWithoutFront is how many pages may be opened within the arrival time. Beyond that their
-// files exceed PageThrottle, which holds for each route by itself, or HTML and files exceed
+// files exceed pageRouteRate, which holds for each route by itself, or HTML and files exceed
 // pageRate, and the API needs a front. The account's requests a second suffice for as many.
 func (a advice) pagesWithoutFront() float64 {
 	files := filesOfPage()

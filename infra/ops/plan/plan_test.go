@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/local/cloudformation"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/deploy/price"
@@ -127,7 +126,7 @@ func TestASaleEndsWhoeverComes(t *testing.T) {
 
 func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
 	files := filesOfPage()
-	// PageThrottle refuses files, or there are no more environments than cannot be reserved, for files and HTML.
+	// A route of the page refuses files, or there are no more environments than cannot be reserved, for files and HTML.
 	route, lambda := math.Floor(arrival.Seconds()*pageRouteRate/files), math.Floor(arrival.Seconds()*perConcurrency*keptFree/(1+files))
 	for want, w := range map[float64]wish{route: wished(1000, 100, 500), lambda: wished(500_000, 10_000, 50_000)} {
 		if got := advise(w).pagesWithoutFront(); got != want {
@@ -159,31 +158,18 @@ func TestADrawSpreadsWhatARushWantsAtOnce(t *testing.T) {
 }
 
 func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
-	template, err := preflight.Read("../../../template.yaml", "us-east-1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{
-		"PaymentThrottle": strconv.Itoa(webhookRate), "PageThrottle": strconv.Itoa(pageRouteRate),
-		// The environments of functions without a reserve are those that no function has reserved.
-		"ReservedConcurrency": reserves,
-	} {
-		i := slices.IndexFunc(template.Parameters, func(p cloudformation.Parameter) bool { return p.Name == name })
-		if got, _, _ := strings.Cut(template.Parameters[i].Value, "/"); got != want {
-			t.Errorf("%s is %s by default, the plan counts on %s", name, got, want)
-		}
-	}
 	text, err := os.ReadFile("../../../template.yaml")
-	for _, want := range []string{"BatchSize: " + strconv.Itoa(batch) + "\n", "MemorySize: " + strconv.Itoa(price.Memory) + "\n", "Architectures: [" + price.Architecture + "]\n"} {
+	for _, want := range []string{"BatchSize: " + strconv.Itoa(batch) + "\n", "MemorySize: " + strconv.Itoa(price.Memory) + "\n", "Architectures: [" + price.Architecture + "]\n",
+		fmt.Sprintf("[HasReserves, %d, !Ref AWS::NoValue]", operators), fmt.Sprintf("          ThrottlingRateLimit: %d\n", webhookRate),
+	} {
 		if err != nil || strings.Count(string(text), want) != 1 {
 			t.Errorf("%v: the template has %q not once", err, want)
 		}
 	}
-	a := advice{concurrency: 400, finalizers: 20}
-	for _, pay := range []string{"Pay:0", "Pay:50"} { // what the plan says nothing of stays as the environment has it
-		list := strings.Replace(reserves, "Pay:0", pay, 1)
-		if got := a.parameters(output{opens: opens}, map[string]string{"ReservedConcurrency": list})["ReservedConcurrency"]; got != list {
-			t.Errorf("a plan of the template's reserves is %s, want %s", got, list)
+	for limit, times := range map[int]int{pageRouteRate: 4, reconcilers: 3} { // routes of the page, and functions that run once at a time
+		want := map[bool]string{true: fmt.Sprintf("ThrottlingRateLimit: %d\n", limit), false: fmt.Sprintf("[HasReserves, %d, !Ref AWS::NoValue]", limit)}[limit > 1]
+		if n := strings.Count(string(text), want); n != times {
+			t.Errorf("the template has %q %d times, want %d", want, n, times)
 		}
 	}
 }
@@ -196,7 +182,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 			t.Fatalf("exit %d: %s", code, &out)
 		}
 		a := advise(w)
-		for name, value := range a.parameters(output{opens: opens}, nil) {
+		for name, value := range a.parameters(output{opens: opens}) {
 			before, _, found := strings.Cut(out.String(), "("+name+")")
 			if !found {
 				continue
@@ -207,7 +193,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 			}
 		}
 		for _, text := range []string{
-			"(QueryThrottle)", "(PurchaseThrottle)", "(FinalizeMaximumConcurrency)", cli.Thousands(float64(a.concurrency)) + " environments reserved (Purchase in",
+			"(QueryRate)", "(PurchaseRate)", "(FinalizeMaximumConcurrency)", "(PurchaseReservedConcurrency)",
 			"shards", "WarmWriteUnitsPerSecond", "orders a second", "sold out after", "conflicts", "per 1,000 orders", "people sign in", "required above",
 			"requests in the busiest second",
 		} {
@@ -265,7 +251,7 @@ func TestWhatThePlanWritesPassesThePreflight(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := deployment(t, o, preflight.Limits{
-			Concurrency: a.accountConcurrency(), Unreserved: a.accountConcurrency(), TableReads: tableQuota, TableWrites: tableQuota,
+			Concurrency: a.accountConcurrency(), Unreserved: a.accountConcurrency(), TableWrites: tableQuota,
 			Rate: a.gatewayRate(),
 		})
 		for _, f := range preflight.Run(t.Context(), d) {
@@ -297,7 +283,7 @@ func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
 	if e, err = o.to.Environment(); err != nil || e.Parameters["WarmWriteUnitsPerSecond"] != "40000" {
 		t.Errorf("after a plan for %d write units the table is to have %s (%v), want the 40000 that it has", small.warmWrites, e.Parameters["WarmWriteUnitsPerSecond"], err)
 	}
-	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableReads: tableQuota, TableWrites: tableQuota, Rate: 10_000})) {
+	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableWrites: tableQuota, Rate: 10_000})) {
 		if f.Verdict == preflight.Failed {
 			t.Errorf("%s: %s", f.Check, f.Says)
 		}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/price"
@@ -49,7 +50,7 @@ func costOf(bill []price.Line) costJSON { return costJSON{bill, price.Sum(bill)}
 // planned is what report prints.
 func planned(o output, w wish, a advice, r course) planJSON {
 	p := planJSON{
-		Shards: a.shards, Parameters: a.parameters(o, nil), QuotasToRaise: append([]string{}, a.quotas()...), FrontAbovePages: a.pagesWithoutFront(),
+		Shards: a.shards, Parameters: a.parameters(o), QuotasToRaise: append([]string{}, a.quotas()...), FrontAbovePages: a.pagesWithoutFront(),
 		Expected: expectedJSON{r.orders, r.left, r.perSecond, r.soldOut.Seconds(), r.conflictRate, r.transactions, r.busy},
 		Cost:     costOf(r.bill(w, a)), PagesDollars: price.Sum(price.Bill(pagesOf(float64(w.users), w.front))),
 	}
@@ -73,23 +74,22 @@ func report(out io.Writer, w wish, a advice, r course) {
 	line("shards", "%d stock shards, from which %d claim buckets follow", a.shards, a.buckets)
 	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)",
 		cli.Thousands(a.warmWrites))
-	line("PurchaseFunction", "%s environments reserved (Purchase in ReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency)",
+	line("PurchaseFunction", "%s environments reserved (PurchaseReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency)",
 		cli.Thousands(a.concurrency), cli.Thousands(a.provisioned))
-	line("API throttle", "%s purchases a second, the functions' capacity, and %s in a burst: %s (PurchaseThrottle)",
-		cli.Thousands(a.throttle), cli.Thousands(burst(a.throttle)), throttle(a.throttle))
-	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (Finalize in ReservedConcurrency)", a.finalizers)
+	line("API throttle", "%s purchases a second, the functions' capacity (PurchaseRate)", cli.Thousands(math.Ceil(a.throttle)))
+	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved", a.finalizers)
 	pageBy := "one sale page for each user; with --front the front answers that"
 	if w.front {
 		pageBy = "nobody else: the front answers the sale page"
 	}
-	line("QueryFunction", "%s environments reserved (Query in ReservedConcurrency), %s requests a second on each route, %s in a burst: %s (QueryThrottle); for winners and %s",
-		cli.Thousands(a.queries), cli.Thousands(a.queryRate), cli.Thousands(burst(a.queryRate)), throttle(a.queryRate), pageBy)
-	line("account", "%s environments reserved, %d of them for OperateFunction, %d for each of ReconcileFunction, ReleaseFunction and DrawFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
+	line("QueryFunction", "%s environments, which are not reserved, and %s requests a second on each route (QueryRate); for winners and %s",
+		cli.Thousands(a.queries), cli.Thousands(math.Ceil(a.queryRate)), pageBy)
+	line("account", "%s environments reserved, %d of them for OperateFunction, %d for each of ReconcileFunction, ReleaseFunction and DrawFunction; with those of QueryFunction and %d that cannot be reserved an account quota (concurrent executions) of %s environments is enough",
 		cli.Thousands(a.reserved()), operators, reconcilers, keptFree, cli.Thousands(a.accountConcurrency()))
 	for _, q := range a.quotas() {
 		line("quota to raise", "%s", q)
 	}
-	line("front", "required above %s pages that are opened within %v: PageThrottle admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are not reserved",
+	line("front", "required above %s pages that are opened within %v: the API admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are left",
 		cli.Thousands(a.pagesWithoutFront()), arrival, cli.Thousands(pageRouteRate), cli.Thousands(a.pageRate()))
 
 	_, _ = fmt.Fprintf(out, "\nExpected (a transaction takes %v; by rules of thumb, not measured)\n", w.latency)

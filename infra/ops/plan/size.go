@@ -33,10 +33,7 @@ const (
 	// tableQuota, lambdaQuota and gatewayQuota are an account's defaults in
 	// write units of a table, concurrent executions and requests a second.
 	tableQuota, lambdaQuota, gatewayQuota = 40_000, 1000, 10_000
-	// gatewayBurst is an account's burst at that rate. AWS raises it with the rate, by a rule
-	// that it does not publish, so a route gets no larger one.
-	gatewayBurst = 5000
-	// webhookRate and pageRouteRate are the rates of PaymentThrottle and PageThrottle in
+	// webhookRate and pageRouteRate are the rates of webhooks and of a route of the page in
 	// template.yaml.
 	webhookRate, pageRouteRate = 200, 1200
 	// coldWrites is the capacity of a new on-demand table, in write units a second.
@@ -100,7 +97,7 @@ type advice struct {
 	concurrency     int // reserved for PurchaseFunction
 	provisioned     int
 	finalizers      int     // reserved for FinalizeFunction, and its batches at once
-	queries         int     // reserved for QueryFunction
+	queries         int     // for QueryFunction
 	queryRate       float64 // requests a second
 	// throttle is how many purchases a second the gateway should admit. Beyond the
 	// functions' concurrency Lambda would refuse them, with a 503 of the gateway; its
@@ -146,11 +143,11 @@ func advise(w wish) advice {
 }
 
 func (a advice) reserved() int {
-	return a.concurrency + a.finalizers + a.queries + operators + reconcilers + releasers + drawers
+	return a.concurrency + a.finalizers + operators + reconcilers + releasers + drawers
 }
 
 // accountConcurrency is the quota that the advice needs.
-func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+keptFree) }
+func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+a.queries+keptFree) }
 
 // gatewayRate is the account's throttle rate that the advice needs, in requests a second.
 func (a advice) gatewayRate() float64 {

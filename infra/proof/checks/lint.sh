@@ -32,18 +32,18 @@ trap 'rm -rf "$made"' EXIT
 ln -s "$PWD/infra" "$made/infra" # the nested template is named from where it lies
 everything=(
 	CreateUserPool=true PageOrigin=https://shop.example SignInDomainPrefix=shop-example CreateFront=true DeploymentType=Canary10Percent5Minutes CorsAllowedOrigins=https://a.example,https://b.example
-	JwtScope=buy WarmWriteUnitsPerSecond=40000 MaxWriteRequestUnits=40000
-	ReservedConcurrency=Purchase:500,Query:200,Page:100,Pay:50,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:20
+	WarmWriteUnitsPerSecond=40000 MaxWriteRequestUnits=40000 PurchaseReservedConcurrency=500
 	PurchaseProvisionedConcurrency=300 "WarmFrom=cron(45 11 11 11 ? *)" "WarmUntil=cron(0 14 11 11 ? *)"
-	ApiDomainName=api.shop.example ApiCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a
-	FrontDomainName=shop.example FrontCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/b
+	DomainName=shop.example CertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a
 	EligibilityUrl=https://eligible.example PublishEvents=true AlarmEmail=alarms@shop.example MonthlyBudget=200
 )
 $python infra/proof/checks/translate.py template.yaml >"$made/defaults.json"
 $python infra/proof/checks/translate.py template.yaml "${everything[@]}" >"$made/everything.json"
 $python infra/proof/checks/translate.py template.yaml PublishEvents=true JwtIssuer=https://id.example JwtAudience=shop CreateOperatorApi=true \
-	OperatorIssuer=https://staff.example OperatorAudience=staff SignIn=https://id.example/authorize,https://id.example/token,shop,openid \
-	OperatorSignIn=https://staff.example/authorize,https://staff.example/token,staff,openid ExistingTable=shop-restored \
+	SignInAuthorizeUrl=https://id.example/authorize SignInTokenUrl=https://id.example/token SignInClientId=shop \
+	OperatorIssuer=https://staff.example OperatorAudience=staff OperatorSignInAuthorizeUrl=https://staff.example/authorize \
+	OperatorSignInTokenUrl=https://staff.example/token OperatorSignInClientId=staff PurchaseReservedConcurrency=0 ExistingTable=shop-restored \
+	DomainName=api.shop.example CertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a \
 	ExistingTableStreamArn=arn:aws:dynamodb:us-east-1:123456789012:table/shop-restored/stream/2026-11-11T12:00:00.000 >"$made/existing.json"
 cfn-lint --include-checks I -- "$made"/*.json
 echo "cfn-lint: what SAM translates template.yaml to is clean, too"

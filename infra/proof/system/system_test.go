@@ -129,7 +129,8 @@ func startShared() (*system, error) {
 	}
 	err = s.prepare("-root", s.root, "-demo-sale", "-parameter", "EligibilityUrl="+s.service.server.URL,
 		"-parameter", "PaymentUrl="+s.shop()+"?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}",
-		"-parameter", fmt.Sprintf("DrawSeconds=%d/%d/%d", drawTimes.Settle/time.Second, drawTimes.Dice/time.Second, drawTimes.Gap/time.Second))
+		"-variable", fmt.Sprint("DRAW_SETTLE_SECONDS=", drawTimes.Settle.Seconds()), "-variable", fmt.Sprint("DRAW_DICE_SECONDS=", drawTimes.Dice.Seconds()),
+		"-variable", fmt.Sprint("DRAW_GAP_SECONDS=", drawTimes.Gap.Seconds()))
 	if err != nil {
 		return nil, err
 	}

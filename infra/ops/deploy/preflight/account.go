@@ -61,7 +61,7 @@ func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error)
 	concurrency := cmp.Or(settings.AccountLimit, &lambdatypes.AccountLimit{})
 	l = Limits{
 		Account: aws.ToString(who.Account) + " as " + aws.ToString(who.Arn), Concurrency: int(concurrency.ConcurrentExecutions), Unreserved: int(aws.ToInt32(concurrency.UnreservedConcurrentExecutions)),
-		TableReads: int(aws.ToInt64(units.TableMaxReadCapacityUnits)), TableWrites: int(aws.ToInt64(units.TableMaxWriteCapacityUnits)), Rate: gateway.ThrottleSettings.RateLimit,
+		TableWrites: int(aws.ToInt64(units.TableMaxWriteCapacityUnits)), Rate: gateway.ThrottleSettings.RateLimit,
 	}
 	if l.Concurrency == 0 || l.TableWrites == 0 || l.Rate == 0 {
 		return l, errors.New("an answer has no limit")
@@ -131,7 +131,7 @@ func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
 			return err
 		}
 		if warm := described.Table.WarmThroughput; warm != nil {
-			l.WarmReads, l.WarmWrites = int(aws.ToInt64(warm.ReadUnitsPerSecond)), int(aws.ToInt64(warm.WriteUnitsPerSecond))
+			l.WarmWrites = int(aws.ToInt64(warm.WriteUnitsPerSecond))
 		}
 	}
 	return nil

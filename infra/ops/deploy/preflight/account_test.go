@@ -34,17 +34,17 @@ func account(t *testing.T, answers map[string]string) Account {
 }
 
 const deployed = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackStatus>UPDATE_COMPLETE</StackStatus>` +
-	`<Parameters><member><ParameterKey>LogLevel</ParameterKey><ParameterValue>INFO</ParameterValue></member></Parameters>` +
+	`<Parameters><member><ParameterKey>AlarmEmail</ParameterKey><ParameterValue>ops@shop.example</ParameterValue></member></Parameters>` +
 	`<Outputs><member><OutputKey>ApiUrl</OutputKey><OutputValue>https://a.test</OutputValue></member>` +
 	`<member><OutputKey>TableName</OutputKey><OutputValue>shop-Ledger-1</OutputValue></member></Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
 
 func TestLimitsComeFromTheServices(t *testing.T) {
 	none := Limits{
 		Account: "123456789012 as arn:aws:iam::123456789012:user/me", Concurrency: 1000, Unreserved: 470,
-		TableReads: 60_000, TableWrites: 40_000, Rate: 10_000,
+		TableWrites: 40_000, Rate: 10_000,
 	}
 	own, existing := none, none
-	own.Deployed, own.WarmReads, own.WarmWrites = map[string]string{"LogLevel": "INFO"}, 20_000, 40_000
+	own.Deployed, own.WarmWrites = map[string]string{"AlarmEmail": "ops@shop.example"}, 40_000
 	existing.Deployed = map[string]string{"ExistingTable": "shop-Ledger-1"} // it gets no throughput from the stack
 	for _, tt := range []struct {
 		name, stack string
@@ -53,7 +53,7 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 		{"no stack", "", none},
 		{"one whose first change set nobody has executed", strings.Replace(deployed, "UPDATE_COMPLETE", "REVIEW_IN_PROGRESS", 1), none},
 		{"a stack", deployed, own},
-		{"a stack on an existing table", strings.NewReplacer("LogLevel", "ExistingTable", "INFO", "shop-Ledger-1").Replace(deployed), existing},
+		{"a stack on an existing table", strings.NewReplacer("AlarmEmail", "ExistingTable", "ops@shop.example", "shop-Ledger-1").Replace(deployed), existing},
 	} {
 		answers := placetest.Quotas(1000, 470)
 		answers["DescribeStacks"], answers["DescribeTable"] = tt.stack, `{"Table":{"WarmThroughput":{"ReadUnitsPerSecond":20000,"WriteUnitsPerSecond":40000,"Status":"ACTIVE"}}}`

@@ -2,7 +2,6 @@ package preflight
 
 import (
 	"context"
-	"strings"
 
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
@@ -12,6 +11,10 @@ import (
 // reserved.
 const keptFree = 100
 
+// What template.yaml fixes: the environments reserved for OperateFunction, ReconcileFunction, ReleaseFunction and
+// DrawFunction, and the requests a second on a route of the page and of webhooks.
+const fixedReserves, fixedRates = 10 + 1 + 1 + 1, 1200 + 200
+
 // Limits are what an account allows in the deployment's region.
 type Limits struct {
 	Account string
@@ -19,16 +22,14 @@ type Limits struct {
 	// reserved.
 	Concurrency int
 	Unreserved  int
-	// TableReads and TableWrites are the maximum number of units per second of one table.
-	TableReads  int
+	// TableWrites is the maximum number of write units per second of one table.
 	TableWrites int
 	// Rate is API Gateway's limit for all APIs of the account together.
 	Rate float64
 	// Deployed holds the stack's parameters, nil before the first deployment.
 	Deployed map[string]string
-	// WarmReads and WarmWrites are the warm throughput of the stack's own table, in units per
-	// second.
-	WarmReads, WarmWrites int
+	// WarmWrites is the warm throughput of the stack's own table, in write units per second.
+	WarmWrites int
 }
 
 func (r *report) quotas(ctx context.Context) {
@@ -39,6 +40,7 @@ func (r *report) quotas(ctx context.Context) {
 	}
 	r.add(OK, "account", "%s", l.Account)
 	r.takenAway(l)
+	r.forgotten(l)
 	r.otherTable(ctx, l)
 	r.concurrency(l)
 	if r.text("ExistingTable") == "" {
@@ -69,12 +71,8 @@ func (r *report) takenAway(l Limits) {
 // Not tried: that API Gateway refuses a route's rate above the account's, and accepts a larger sum.
 func (r *report) throttles(l Limits) {
 	const check = "API throttle"
-	var rate, total int
-	for _, route := range []string{"Purchase", "Query", "Page", "Payment"} {
-		perSecond, _, _ := strings.Cut(r.text(route+"Throttle"), "/")
-		rate = max(rate, number(perSecond))
-		total += number(perSecond)
-	}
+	purchases, queries := r.number("PurchaseRate"), r.number("QueryRate")
+	rate, total := max(purchases, queries), purchases+queries+fixedRates
 	r.check(float64(rate) <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s",
 		cli.Thousands(rate), cli.Thousands(l.Rate))
 	if float64(rate) <= l.Rate && float64(total) > l.Rate {
@@ -85,12 +83,11 @@ func (r *report) throttles(l Limits) {
 
 // capacity compares the table's capacities with the account's quotas and with what the table has.
 func (r *report) capacity(l Limits) {
-	reads, writes, most := r.number("WarmReadUnitsPerSecond"), r.number("WarmWriteUnitsPerSecond"), r.number("MaxWriteRequestUnits")
-	r.check(reads <= l.TableReads && max(writes, most) <= l.TableWrites, "DynamoDB capacity",
-		"warm for %s reads and %s writes a second, at most %s writes; the account allows a table %s and %s",
-		cli.Thousands(reads), cli.Thousands(writes), cli.Thousands(most), cli.Thousands(l.TableReads), cli.Thousands(l.TableWrites))
-	if writes > 0 && (reads < l.WarmReads || writes < l.WarmWrites) {
-		r.cooling(l, reads, writes)
+	writes, most := r.number("WarmWriteUnitsPerSecond"), r.number("MaxWriteRequestUnits")
+	r.check(max(writes, most) <= l.TableWrites, "DynamoDB capacity", "warm for %s writes a second, at most %s; the account allows a table %s",
+		cli.Thousands(writes), cli.Thousands(most), cli.Thousands(l.TableWrites))
+	if writes > 0 && writes < l.WarmWrites {
+		r.cooling(l, writes)
 	}
 }
 
@@ -98,47 +95,40 @@ func (r *report) capacity(l Limits) {
 // it with the table's usage and refuses a lower value, which fails the deployment.
 // CloudFormation updates a table only if its properties change, so a roll-back that leaves
 // them alone is not stopped.
-func (r *report) cooling(l Limits, reads, writes int) {
+func (r *report) cooling(l Limits, writes int) {
 	v := Warning
-	for _, name := range []string{"WarmReadUnitsPerSecond", "WarmWriteUnitsPerSecond", "MaxWriteRequestUnits", "PublishEvents"} {
+	for _, name := range []string{"WarmWriteUnitsPerSecond", "MaxWriteRequestUnits", "PublishEvents"} {
 		if l.Deployed[name] != r.text(name) {
 			v = Failed
 		}
 	}
-	r.add(v, "DynamoDB warmth", "warm for %s reads and %s writes a second, but the table has %s and %s, and DynamoDB refuses less; "+
-		"set WarmReadUnitsPerSecond=%d WarmWriteUnitsPerSecond=%d, which costs nothing",
-		cli.Thousands(reads), cli.Thousands(writes), cli.Thousands(l.WarmReads), cli.Thousands(l.WarmWrites),
-		max(reads, l.WarmReads), max(writes, l.WarmWrites))
+	r.add(v, "DynamoDB warmth", "warm for %s writes a second, but the table has %s, and DynamoDB refuses less; set WarmWriteUnitsPerSecond=%d, which costs nothing",
+		cli.Thousands(writes), cli.Thousands(l.WarmWrites), l.WarmWrites)
 }
 
-// reserves reads the environments that ReservedConcurrency reserves, by function, and their sum.
-func reserves(list string) (by map[string]int, sum int) {
-	by = map[string]int{}
-	for one := range strings.SplitSeq(list, ",") {
-		function, n, _ := strings.Cut(one, ":")
-		by[function] = number(n)
-		sum += number(n)
+// reserved is the sum of the environments that the functions reserve.
+func reserved(purchase, finalize int) int {
+	if purchase == 0 {
+		return 0
 	}
-	return by, sum
+	return purchase + finalize + fixedReserves
 }
 
 // concurrency compares the functions' total with what the account has left, and with what this
 // stack has reserved before. Provisioned concurrency without a reservation also comes from the
 // unreserved part.
 func (r *report) concurrency(l Limits) {
-	const check = "Lambda concurrency"
-	reserved, wanted := reserves(r.text("ReservedConcurrency"))
-	provisioned := 0
-	if reserved["Purchase"] == 0 {
+	purchase, provisioned := r.number("PurchaseReservedConcurrency"), 0
+	if purchase == 0 {
 		provisioned = r.number("PurchaseProvisionedConcurrency")
 	}
-	// What Lambda throttles of a poller beyond that ends in the dead-letter queue.
-	if has, wants := reserved["Finalize"], r.number("FinalizeMaximumConcurrency"); has > 0 && wants > has {
-		r.add(Failed, check, "FinalizeFunction: %d environments for its poller, but %d reserved", wants, has)
+	wanted := reserved(purchase, r.number("FinalizeMaximumConcurrency"))
+	own := reserved(number(l.Deployed["PurchaseReservedConcurrency"]), number(l.Deployed["FinalizeMaximumConcurrency"]))
+	for _, n := range listed(l.Deployed["ReservedConcurrency"]) {
+		own += n
 	}
-	_, own := reserves(l.Deployed["ReservedConcurrency"])
 	free := l.Unreserved + own - keptFree
-	r.check(wanted+provisioned == 0 || wanted+provisioned <= free, check,
+	r.check(wanted+provisioned == 0 || wanted+provisioned <= free, "Lambda concurrency",
 		"%d environments reserved and %d more provisioned; the account allows %d (concurrent executions), of which %d can be reserved (%d stay unreserved)",
 		wanted, provisioned, l.Concurrency, max(free, 0), keptFree)
 }

@@ -13,26 +13,14 @@ import (
 	"flashsale/shared/eligibility"
 )
 
-// regional are the parameters whose ARN must be of the stack's region. The ARNs of a front are of
-// us-east-1, as their patterns say.
+// frontRegion is where CloudFront takes certificates from.
+const frontRegion = "us-east-1"
+
+// regional are the parameters whose ARN must be of the stack's region.
 var regional = []string{
-	"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "WeChatPayKeysArn", "AlipayKeysArn", "AdyenKeysArn", "PaymentLinkKeyArn",
+	"CertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "WeChatPayKeysArn", "AlipayKeysArn", "AdyenKeysArn", "PaymentLinkKeyArn",
 	"ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn", "EventBusArn",
 }
-
-// drawTimes are the bounds of the times in DrawSeconds. Shorter ones are for a stack on one machine,
-// and with longer ones than a day no function starts.
-var drawTimes = []struct {
-	what    string
-	seconds int
-	why     string
-}{
-	{"before the roll is read", 900, "so that no entry that was confirmed is missing on the roll (P27)"},
-	{"before the dice", 3600, "so that entrants have read the roll before its dice are known (P27)"},
-	{"between two calls", 60, "so that clocks that differ cannot make two calls overlap (P29)"},
-}
-
-const longestDrawTime = 24 * 60 * 60
 
 // longestStack is how much of the stack's name CloudFormation leaves in a function's, of 64. RolloutRole is for those with the whole.
 const longestStack = 64 - len("-ReconcileFunction-0123456789ABC")
@@ -46,6 +34,9 @@ func (r *report) values() {
 	for _, p := range r.Template.Parameters {
 		if p.Missing {
 			fail("%s has no value: set it in the file's section or give it by --parameters", p.Name)
+		} else if _, was := gone[p.Name]; was {
+			says, _ := r.instead(p.Name, p.Value)
+			fail("%s=%s is gone: %s", p.Name, p.Value, says)
 		} else if p.Problem != "" {
 			fail("%s=%q: %s", p.Name, p.Value, p.Problem)
 		}
@@ -64,16 +55,15 @@ func (r *report) values() {
 	if strings.Contains(r.text("PaymentUrl"), "{signature}") && r.text("PaymentLinkKeyArn") == "" {
 		fail("PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn")
 	}
-	for i, text := range strings.Split(r.text("DrawSeconds"), "/") {
-		if seconds := number(text); i < len(drawTimes) && (seconds < drawTimes[i].seconds || seconds > longestDrawTime) {
-			fail("DrawSeconds has %d s %s: at least %d, %s, and at most %d", seconds, drawTimes[i].what, drawTimes[i].seconds, drawTimes[i].why, longestDrawTime)
-		}
-	}
 	for _, name := range regional {
 		// arn:aws:SERVICE:REGION:ACCOUNT:…
 		parts := strings.Split(r.text(name), ":")
-		if len(parts) > 3 && r.Region != "" && parts[3] != r.Region {
-			fail("%s=%s: it must be in the stack's region, %s", name, r.text(name), r.Region)
+		region, whose := r.Region, "the stack's region"
+		if name == "CertificateArn" && r.text("CreateFront") == "true" {
+			region, whose = frontRegion, "the region of a front's certificates"
+		}
+		if len(parts) > 3 && region != "" && parts[3] != region {
+			fail("%s=%s: it must be in %s, %s", name, r.text(name), whose, region)
 		}
 	}
 	if len(r.findings) == before {
@@ -100,14 +90,14 @@ func (r *report) recipients() {
 
 // due returns when a schedule is due next, in UTC, and adds a finding if it never is. That is normal on the
 // day of a sale: a roll-back deploys the same parameters again.
-func (r *report) due(check, parameter, zone string) (next time.Time, ok bool) {
-	expression, err := scheduler.Parse(r.text(parameter), zone)
+func (r *report) due(check, parameter string) (next time.Time, ok bool) {
+	expression, err := scheduler.Parse(r.text(parameter), "UTC")
 	if err != nil {
 		r.add(Failed, check, "%s: %v", parameter, err)
 		return next, false
 	}
 	if next, ok = expression.Next(r.Now); !ok {
-		r.add(Warning, check, "%s=%s (%s) is in the past and will not run again; this is normal on the day of its sale", parameter, r.text(parameter), zone)
+		r.add(Warning, check, "%s=%s is in the past and will not run again; this is normal on the day of its sale", parameter, r.text(parameter))
 	}
 	return next.UTC(), ok
 }
@@ -126,7 +116,7 @@ func (r *report) seeding() {
 		}
 		return
 	}
-	next, ok := r.due(check, schedule, r.text("SeedScheduleTimezone"))
+	next, ok := r.due(check, schedule)
 	if !ok {
 		return
 	}
@@ -165,8 +155,8 @@ func (r *report) warming() {
 	if r.text("PurchaseProvisionedConcurrency") == "0" {
 		return
 	}
-	from, begins := r.due(check, "WarmFrom", "UTC")
-	until, ends := r.due(check, "WarmUntil", "UTC")
+	from, begins := r.due(check, "WarmFrom")
+	until, ends := r.due(check, "WarmUntil")
 	switch {
 	case !begins || !ends:
 	case strings.HasPrefix(r.text("WarmUntil"), "at(") && until.Before(from):
@@ -181,12 +171,14 @@ func (r *report) warming() {
 func (r *report) page() {
 	const check = "buyer's page"
 	own := r.text("CreateUserPool") != "false"
-	if own && r.text("SignInDomainPrefix") == "" || !own && strings.HasPrefix(r.text("SignIn"), ",") {
-		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignIn")
+	if own && r.text("SignInDomainPrefix") == "" || !own && r.text("SignInAuthorizeUrl") == "" {
+		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignInAuthorizeUrl, SignInTokenUrl and SignInClientId")
 		return
 	}
-	// The domain of a front of their own is unknown.
-	served := map[string]string{"false": r.text("ApiDomainName"), "true": r.text("FrontDomainName")}[r.text("CreateFront")]
+	served := r.text("DomainName")
+	if r.text("CreateFront") == "own" {
+		served = "" // it is that of the API, and the front's is unknown
+	}
 	origin := r.text("PageOrigin")
 	switch host, _ := strings.CutPrefix(origin, "https://"); {
 	case served != "" && host != served:
