@@ -1,5 +1,4 @@
-// Package mutants breaks the system on purpose and checks that its tests fail: named
-// mutants, each with the test that must fail; the ledger's expressions without each of
-// their terms; and, by `TestEveryOperatorIsNeeded`, the code of functions and shared with each operator
-// changed. A surviving mutant means that a promise is no longer tested.
+// Package mutants runs the ledger's suite with its DynamoDB expressions without each of their terms in turn: a
+// behaviour must fail. A change that survives means that a promise is no longer tested. Operators of Go code are
+// changed by gremlins, in the nightly workflow.
 package mutants

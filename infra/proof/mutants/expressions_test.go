@@ -2,9 +2,11 @@ package mutants
 
 import (
 	"cmp"
+	"context"
 	_ "embed"
 	"maps"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,12 +91,37 @@ func TestEveryTermOfTheLedgerIsNeeded(t *testing.T) {
 }
 
 // underChange runs behaviours in a child that makes the change, and reports
-// whether one of them failed.
+// whether one of them failed. Any other failure ends t.
 func underChange(t *testing.T, change string, behaviours []string) (noticed bool, out []byte) {
 	if len(behaviours) == 0 {
 		return false, nil
 	}
 	names := strings.ReplaceAll(regexp.QuoteMeta(strings.Join(behaviours, "\n")), "\n", "|")
-	out, err := runTests(t, ".", changeVariable+"="+change, time.Minute, os.Args[0], "-test.run", "^TestEveryTermOfTheLedgerIsNeeded$/^suite$/^("+names+")$")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a change that makes them endless is noticed, too
+	defer cancel()
+	// An endless loop that appends would use up the machine's memory.
+	command := exec.CommandContext(ctx, "sh", "-c", `ulimit -v 6000000 2>/dev/null; exec "$0" "$@"`, os.Args[0],
+		"-test.failfast", "-test.run", "^TestEveryTermOfTheLedgerIsNeeded$/^suite$/^("+names+")$")
+	command.Env = append(os.Environ(), changeVariable+"="+change)
+	out, err := command.CombinedOutput()
+	if err != nil && ctx.Err() == nil && !testFailure.Match(out) {
+		t.Fatalf("the test failed for another reason: %v\n%s", err, out)
+	}
 	return err != nil, out
+}
+
+// testFailure matches the output of tests that failed or were ended by a crash.
+var testFailure = regexp.MustCompile(`--- FAIL|panic:|fatal error:`)
+
+// reasonsIn reads a list of changes that no test can detect, each with the reason on a line that is indented.
+func reasonsIn(list string) map[string]string {
+	reasons, name := map[string]string{}, ""
+	for line := range strings.Lines(list) {
+		if reason, indented := strings.CutPrefix(line, "\t"); indented {
+			reasons[name] = strings.TrimSpace(reason)
+		} else {
+			name = strings.TrimSpace(line)
+		}
+	}
+	return reasons
 }
