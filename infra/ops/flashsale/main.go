@@ -38,12 +38,9 @@ func flashsale() *cobra.Command {
 	stack.GroupID = cli.Before.ID
 	root.AddCommand(plan.Command(&where), stack)
 	root.AddCommand(operator.Commands(&where)...)
-	root.AddCommand(load.Commands(&where)...)
-	root.AddCommand(deploy.Version(&where))
-	for _, words := range [][]string{{"load"}, {"stack", "smoke"}} {
-		if c, _, err := root.Find(words); err == nil {
-			_ = c.RegisterFlagCompletionFunc("sale", operator.SaleIDs(&where))
-		}
+	root.AddCommand(load.Demo(&where), deploy.Version(&where))
+	if c, _, err := root.Find([]string{"stack", "smoke"}); err == nil {
+		_ = c.RegisterFlagCompletionFunc("sale", operator.SaleIDs(&where))
 	}
 	return root
 }

@@ -116,9 +116,9 @@ func TestWhatCannotBeMeantIsOneSentence(t *testing.T) {
 		"sale list --env=":                  "64 flashsale: --env has no value",
 		"sale recall a -y --stack ''":       "64 flashsale: --stack has no value",
 		"stack tokens --count ten":          `64 flashsale: --count is "ten"; it must be a whole number`,
-		"load --duration 30":                `64 flashsale: --duration is "30"; it must be a time such as 500ms, 30s or 5m`,
-		"load --rate many":                  `64 flashsale: --rate is "many"; it must be a number`,
-		"load --rate 0":                     `64 flashsale: --rate is 0; it must be 0.1 to 20000`,
+		"stack rehearse --duration 30":      `64 flashsale: --duration is "30"; it must be a time such as 500ms, 30s or 5m`,
+		"stack rehearse --rate many":        `64 flashsale: --rate is "many"; it must be a number`,
+		"stack rehearse --rate 0":           `64 flashsale: --rate is 0; it must be 0.1 to 20000`,
 		"sale list -o yaml":                 `64 flashsale: --output is "yaml"; it must be table, json or csv`,
 		"completion ksh":                    `64 flashsale: there is no command "flashsale completion ksh" (did you mean bash or fish or zsh?); ` + "`flashsale completion --help` lists them",
 		"help sael":                         `64 flashsale: there is no command "flashsale sael" (did you mean sale?); ` + "`flashsale --help` lists them",
@@ -154,7 +154,6 @@ func TestShellsCompleteWhatThereIsAndNeverAnError(t *testing.T) {
 		"__complete sale pause ''":                           ":4\n", // no stack answers
 		"__complete sale pause --sale ''":                    ":4\n",
 		"__complete sale list --group ''":                    ":4\n",
-		"__complete load --sale ''":                          ":4\n",
 		"__complete stack smoke --sale ''":                   ":4\n",
 		"__complete sale pause m --note ''":                  ":4\n",
 		"__complete create ''":                               ":0\n", // a file

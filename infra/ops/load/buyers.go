@@ -23,7 +23,7 @@ type buyers struct {
 	api   api
 	tally *tally
 	payer payer // nil: the sale asks for no payment
-	// release runs ReleaseFunction; nil: its schedule does.
+	// release runs ReleaseFunction.
 	release func(context.Context) error
 }
 

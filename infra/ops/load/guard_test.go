@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
 )
@@ -20,17 +21,16 @@ func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
 		if err := (&options{where: place.Flags{URL: address}}).checkTarget(); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", address, err, want)
 		}
-		if err := (&options{where: place.Flags{URL: address}, allowRemote: true}).checkTarget(); err != nil {
-			t.Errorf("%s, allowed: %v", address, err)
-		}
 	}
-	if err := (&options{where: place.Flags{Env: "dev"}, rehearse: true}).checkTarget(); !errors.Is(err, errRemote) {
-		t.Errorf("a stack on AWS: %v, want %v", err, errRemote)
+	for allowed, want := range map[bool]error{false: errRemote, true: nil} {
+		if err := (&options{where: place.Flags{Env: "dev"}, allowRemote: allowed}).checkTarget(); !errors.Is(err, want) {
+			t.Errorf("a stack on AWS, allowed %t: %v, want %v", allowed, err, want)
+		}
 	}
 }
 
 func TestTheDialledAddressIsChecked(t *testing.T) {
-	c := newClient("http://192.0.2.1", 1, false)
+	c := client.New("http://192.0.2.1", client.Options{Transport: transport(1, false)})
 	defer c.Close()
 	if _, err := c.Buy(t.Context(), "s", "t", ""); !errors.Is(err, errRemote) {
 		t.Errorf("%v, want %v", err, errRemote)
@@ -44,19 +44,16 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 		where   place.Flags
 		flags   []string
 	}{
-		{(*options).loading, place.Flags{}, []string{
+		{(*options).rehearsing, place.Flags{}, []string{
 			"--rate 0.01", "--rate NaN", "--rate 1e9", "--peak -1", "--duration 0s", "--duration 2h", "--shards 0", "--stock -1", "--stock x", "extra", "--report=", "--unknown",
-			"--tokens x", "--sale A/B",
+			"--report " + t.TempDir(), "--report /none/a.html", "--report -", "--tokens /none", "--tokens " + t.TempDir(), "--sale s",
 		}},
-		{(*options).loading, place.Flags{}, []string{"--report " + t.TempDir(), "--report /none/a.html", "--report -", "--sale s --tokens /none", "--sale s --tokens " + t.TempDir()}},
-		{(*options).loading, place.Flags{URL: remote}, []string{"", "--allow-remote", "--allow-remote --sale s --tokens f --payments"}},
-		{(*options).loading, place.Flags{URL: "ftp://127.0.0.1"}, []string{""}},
-		{(*options).loading, place.Flags{Table: "T"}, []string{""}},
-		{(*options).loading, place.Flags{Env: "dev"}, []string{"--allow-remote --sale s --tokens f"}},
+		{(*options).rehearsing, place.Flags{URL: remote}, []string{"", "--allow-remote --tokens f"}},
+		{(*options).rehearsing, place.Flags{URL: "ftp://127.0.0.1"}, []string{""}},
+		{(*options).rehearsing, place.Flags{Table: "T"}, []string{""}},
 		{(*options).demonstrating, place.Flags{}, []string{"--sale s", "now"}},
 		{(*options).demonstrating, place.Flags{URL: remote}, []string{""}},
 		{(*options).demonstrating, place.Flags{Env: "dev"}, []string{""}},
-		{(*options).rehearsing, place.Flags{}, []string{"--sale s"}},
 		{(*options).rehearsing, place.Flags{Env: "dev"}, []string{"", "--allow-remote"}},
 	} {
 		for _, flags := range tt.flags {

@@ -1,5 +1,4 @@
-// Package load sends buyers to a running sale at a given rate and reports their results: the commands
-// load, demo and stack rehearse.
+// Package load sends buyers to a new sale and reports their results: the commands demo and stack rehearse.
 //
 // It is an open loop: every buyer has an intended time, chosen before the run starts, and
 // comes then, whatever happens to earlier buyers. Every latency is measured from the
@@ -10,7 +9,7 @@
 // bottles; its answers are compared with the recounted table. The recount reads the table's raw
 // items and shares no code with the ledger, so that it cannot share the ledger's faults.
 //
-// A rehearsal makes a trial sale, also on a stack on AWS, and prints what it cost there.
+// A rehearsal makes a trial sale whose buyers come at a rate, also on a stack on AWS, and prints what it cost there.
 //
 // A command fails with a bad answer if a client can see a promise broken or the books do not balance.
 package load
@@ -69,17 +68,11 @@ func measure(ctx context.Context, o options, stdout, stderr io.Writer) (broken b
 		return false, err
 	}
 	defer to.system.Close()
-	if o.rehearse {
-		fmt.Fprintf(stdout, "rehearsal: sale %s of %d units on %d shards at %s\n", to.sale, to.stock, min(o.shards, to.stock), to.system.API)
-	}
+	fmt.Fprintf(stdout, "rehearsal: sale %s of %d units on %d shards at %s\n", to.sale, to.stock, min(o.shards, to.stock), to.system.API)
 	fmt.Fprintf(stdout, "%d buyers in %v at %.0f/s (peak %.0f/s) to sale %s at %s (--seed %d)\n",
 		len(visits), o.duration, o.rate, max(o.peak, o.rate), to.sale, to.system.API, o.seed)
 
-	b := o.newBuyers(to.system, to.sale, visits, verdict.Sale{Units: int64(to.stock), Own: o.sale == "", AsksForPayment: o.payments})
-	if o.payments {
-		b.payer = localPayer(to.system.Client)
-		o.drain += payWithin + releaseTime
-	}
+	b := o.newBuyers(to.system, to.sale, visits, verdict.Sale{Units: int64(to.stock), Own: true})
 	if err := b.come(ctx, o.duration+o.drain, stderr, "buyers"); err != nil {
 		return false, err
 	}
@@ -93,10 +86,7 @@ func measure(ctx context.Context, o options, stdout, stderr io.Writer) (broken b
 		return r.Broken, err
 	}
 	fmt.Fprintf(stdout, "\nreport: %s\n", o.report)
-	if o.rehearse {
-		err = to.printBill(ctx, stdout, b.Start, ended, r.Accepted)
-	}
-	return r.Broken, err
+	return r.Broken, to.printBill(ctx, stdout, b.Start, ended, r.Accepted)
 }
 
 // step shows the progress of a step of that many parts. Call one after each part, from any goroutine, and

@@ -4,32 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
-	"flashsale/shared/sale"
 )
-
-// written makes a program or file of that text.
-func written(t *testing.T, name, text string) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // executed runs a command and returns its exit code and all that it prints.
 func executed(ctx context.Context, c *cobra.Command, flags ...string) (code int, out string) {
@@ -49,41 +36,23 @@ func loaded(t *testing.T, c *cobra.Command, more ...string) (code int, out, repo
 	return code, out, string(page)
 }
 
-func TestARunLoadsASaleAndShowsTheReceipt(t *testing.T) {
-	var tokens strings.Builder
-	for i := range 300 {
-		fmt.Fprintf(&tokens, "token-of-%d\n", i)
-	}
-	theirs := "--allow-remote --sale theirs --tokens " + written(t, "tokens", tokens.String())
+func TestARehearsalLoadsASaleAndShowsTheReceipt(t *testing.T) {
 	for name, c := range map[string]struct {
-		flaws    flaws
-		rehearse bool
-		flags    string
-		table    string
-		missing  error // of the table
-		code     int
-		says     []string
-		page     string
+		flaws   flaws
+		missing error // of the table
+		code    int
+		says    []string
+		page    string
 	}{
-		"of its own":                    {flags: "--stock 5", says: []string{"no broken promise was seen", "receipt of sale load-", "balanced: ", "sold-out"}, page: "<svg"},
-		"a rehearsal":                   {rehearse: true, flags: "--stock 5", says: []string{"rehearsal: sale rehearsal-", " of 5 units on 5 shards at ", "receipt of sale rehearsal-", "\n5 orders; what they cost is counted on AWS only"}, page: "<svg"},
-		"a deployed one":                {flags: theirs, says: []string{"give the deployed table with --table"}, page: "<svg"},
-		"a deployed one with its table": {flags: theirs, table: "ShopTable", says: []string{"receipt of sale theirs", "balanced: "}, page: "<svg"},
-		"with an internal error":        {flags: "--stock 5", flaws: flaws{breaks: true}, code: cli.ExitBad, says: []string{"BROKEN"}, page: "<b>Broken.</b>"},
-		"of none":                       {flags: "--sale nowhere", code: cli.ExitBad, says: []string{"there is no sale nowhere at "}},
-		"without a receipt":             {flags: "--stock 5", missing: errors.New("no way"), code: cli.ExitBad, says: []string{"no receipt: no way"}, page: "<b>Broken.</b>"},
+		"a rehearsal": {says: []string{"rehearsal: sale rehearsal-", " of 5 units on 5 shards at ", "no broken promise was seen", "receipt of sale rehearsal-", "balanced: ", "sold-out",
+			"\n5 orders; what they cost is counted on AWS only"}, page: "<svg"},
+		"with an internal error": {flaws: flaws{breaks: true}, code: cli.ExitBad, says: []string{"BROKEN"}, page: "<b>Broken.</b>"},
+		"without a receipt":      {missing: errors.New("no way"), code: cli.ExitBad, says: []string{"no receipt: no way"}, page: "<b>Broken.</b>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, url := opened(t, c.flaws)
-			if _, err := h.environment().Create(t.Context(), sale.Creation{SaleID: "theirs", Name: "x", Stock: 1000, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}); err != nil {
-				t.Fatal(err)
-			}
 			o := &options{open: func(context.Context, target) (books.DynamoDB, string, error) { return h.db, "ShopTable", c.missing }}
-			command := o.loading
-			if c.rehearse {
-				command = o.rehearsing
-			}
-			code, out, page := loaded(t, command(&place.Flags{URL: url, Table: c.table}), strings.Fields(c.flags)...)
+			code, out, page := loaded(t, o.rehearsing(&place.Flags{URL: url}), "--stock", "5")
 			if code != c.code || !strings.Contains(page, c.page) || strings.Contains(out+page, "token-of-1") {
 				t.Errorf("exit code %d, want %d\n%s", code, c.code, out)
 			}
@@ -116,7 +85,7 @@ func TestARecountIsBrokenUnlessTheBooksBalance(t *testing.T) {
 func TestAMissingStackIsReported(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
-	code, out, _ := loaded(t, new(options).loading(&place.Flags{URL: s.URL}))
+	code, out, _ := loaded(t, new(options).rehearsing(&place.Flags{URL: s.URL}))
 	if code != cli.ExitUnknown || !strings.Contains(out, "make run") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
@@ -34,14 +33,14 @@ const (
 
 // options are the flags, and what follows from them.
 type options struct {
-	where                                 place.Flags
-	sale, tokensFile, report, local       string
-	allowRemote, payments, demo, rehearse bool
-	rate, peak                            float64
-	duration                              time.Duration
-	stock, shards                         int
-	tokens                                io.Reader // of the file, if there is one
-	seed                                  uint64
+	where                       place.Flags
+	tokensFile, report, local   string
+	allowRemote, payments, demo bool
+	rate, peak                  float64
+	duration                    time.Duration
+	stock, shards               int
+	tokens                      io.Reader // of the file, if there is one
+	seed                        uint64
 	crowd
 	// open opens the table for the receipt; nil: the system's.
 	open func(context.Context, target) (books.DynamoDB, string, error)
@@ -65,29 +64,25 @@ var (
 
 const demoStock, demoShards = 100, 5
 
-// Commands are load and demo.
-func Commands(where *place.Flags) []*cobra.Command {
-	return []*cobra.Command{new(options).loading(where), new(options).demonstrating(where)}
-}
+// Demo is the command demo.
+func Demo(where *place.Flags) *cobra.Command { return new(options).demonstrating(where) }
 
 // Rehearse is a verb of stack.
 func Rehearse(where *place.Flags) *cobra.Command { return new(options).rehearsing(where) }
 
-func (o *options) loading(where *place.Flags) *cobra.Command {
-	c := o.command(where, "load", "Send buyers at a rate, and report what they met", measure)
-	c.GroupID = cli.Developers.ID
-	c.Example = `  flashsale load --rate 500 --peak 2000 --duration 1m
-  flashsale load --url https://shop.example.com --allow-remote --tokens tokens --sale moutai`
-	o.schedule(c.Flags(), 200, "load.html")
-	c.Flags().StringVar(&o.sale, "sale", "", "`id` of an existing sale (default: a new one)")
-	return c
-}
-
 func (o *options) rehearsing(where *place.Flags) *cobra.Command {
-	o.rehearse = true
 	c := o.command(where, "rehearse", "Run a trial sale, with its receipt, on AWS also its bill", measure)
 	c.Example = "  flashsale stack rehearse --env dev --rate 50 --duration 30s --tokens tokens --allow-remote"
-	o.schedule(c.Flags(), 50, "rehearsal.html")
+	o.crowd = steady
+	f := c.Flags()
+	f.Float64Var(&o.rate, "rate", 50, "buyers a second")
+	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default --rate)")
+	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
+	f.IntVar(&o.stock, "stock", 0, "units of the sale (default half of the buyers who are not late)")
+	f.IntVar(&o.shards, "shards", 16, "stock shards of the sale, 1 to 1,000")
+	f.StringVar(&o.report, "report", "rehearsal.html", "`file` of the HTML report")
+	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (- is stdin; default: from the local stack)")
+	f.BoolVar(&o.allowRemote, "allow-remote", false, "allow a stack on AWS: real calls that cost money")
 	return c
 }
 
@@ -112,20 +107,6 @@ func (o *options) command(where *place.Flags, name, short string, work func(cont
 	return c
 }
 
-// schedule adds the flags of buyers who come at a rate.
-func (o *options) schedule(f *pflag.FlagSet, rate float64, report string) {
-	o.crowd = steady
-	f.Float64Var(&o.rate, "rate", rate, "buyers a second")
-	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default --rate)")
-	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
-	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
-	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
-	f.StringVar(&o.report, "report", report, "`file` of the HTML report")
-	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (- is stdin; default: from the local stack)")
-	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
-	f.BoolVar(&o.allowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
-}
-
 func (o *options) check() error {
 	if o.seed == 0 {
 		o.seed = uint64(rand.Uint32()) + 1
@@ -142,50 +123,40 @@ func (o *options) check() error {
 		return err
 	case o.report == "", o.report == "-":
 		return cli.Usagef("--report must name a file")
-	case o.tokensFile != "" && o.sale == "" && !o.rehearse:
-		return cli.Usagef("--tokens also needs an existing --sale")
-	case o.allowRemote && o.payments:
-		return cli.Usagef("--payments signs webhooks with the local stack's secrets, so it is for this machine only")
 	case o.allowRemote && o.tokensFile == "":
-		return cli.Usagef("an API on another machine needs --tokens and, but for a rehearsal, a --sale")
+		return cli.Usagef("a stack on AWS needs --tokens")
 	}
 	return cli.CanWrite("report", o.report)
 }
 
-// errRemote means that the target is another machine and --allow-remote was not given.
-var errRemote = errors.New("load on another machine needs --allow-remote (its owner pays for every call)")
+// errRemote means that the target is another machine, and not a stack with --allow-remote.
+var errRemote = errors.New("only this machine is loaded, and with --allow-remote a stack on AWS, by --env or --stack (its owner pays for every call)")
 
-// checkTarget refuses addresses of other machines, and stacks on AWS.
+// checkTarget refuses addresses of other machines, and stacks on AWS unless they are allowed.
 func (o *options) checkTarget() error {
 	stack := o.where.Env + o.where.Stack
 	switch {
-	case stack != "" && o.rehearse && !o.allowRemote:
-		return cli.Usagef("%s: %w", stack, errRemote)
-	case stack != "" && o.rehearse:
+	case stack != "" && o.allowRemote:
 		return nil
-	case o.where.URL == "" || stack != "":
-		return cli.Usagef("give the address of a running system, such as --url %s: only `flashsale stack rehearse` takes a stack on AWS", place.LocalURL)
+	case stack != "":
+		return cli.Usagef("%s: %w", stack, errRemote)
+	case o.where.URL == "":
+		return cli.Usagef("give the address of a running system, such as --url %s", place.LocalURL)
 	}
 	u, err := client.CheckAddress(o.where.URL)
-	switch {
-	case err != nil:
+	if err != nil {
 		return cli.Usagef("--url: %w", err)
-	case client.Loopback(u.Hostname()) || o.allowRemote:
-		return nil
-	case o.demo:
-		return cli.Usagef("the demonstration makes its own sale on the local stack, and %s is another machine", u.Hostname())
 	}
-	return cli.Usagef("%s: %w", u.Hostname(), errRemote)
+	if !client.Loopback(u.Hostname()) {
+		return cli.Usagef("%s: %w", u.Hostname(), errRemote)
+	}
+	return nil
 }
 
 // settings lists the run's settings for the report.
 func (o *options) settings(t target) [][2]string {
-	stock := "unknown"
-	if t.stock > 0 {
-		stock = fmt.Sprint(t.stock)
-	}
 	return [][2]string{
-		{"API", t.system.API}, {"sale", t.sale}, {"stock", stock},
+		{"API", t.system.API}, {"sale", t.sale}, {"stock", fmt.Sprint(t.stock)},
 		{"rate", fmt.Sprintf("%g/s for %v", o.rate, o.duration)},
 		{"peak", fmt.Sprintf("%g/s for the first %v", max(o.peak, o.rate), peakFor)},
 		{"greedy", fmt.Sprintf("%.0f %%, up to %d clicks at once", 100*greedyShare, o.clicks)},

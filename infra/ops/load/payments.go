@@ -14,9 +14,6 @@ import (
 const (
 	// payWithin is how long a new sale leaves its buyers to pay, the least that one may.
 	payWithin = time.Minute
-	// releaseTime is how long after that an order should be released: ReleaseFunction runs
-	// every minute.
-	releaseTime = 2 * time.Minute
 	// releasePoll separates the polls of a buyer who waits for that.
 	releasePoll = 5 * time.Second
 	// retryWait separates the tries of another request.
@@ -73,9 +70,7 @@ func (b *buyers) settle(ctx context.Context, i int, order string) {
 	default:
 		b.hurry(ctx, i)
 		b.settled(i, b.until(ctx, confirmedAt.Add(payWithin), releasePoll, func(ctx context.Context) (client.Answer, error) {
-			if b.release != nil {
-				_ = b.release(ctx) // if it fails, the next poll repeats it
-			}
+			_ = b.release(ctx) // if it fails, the next poll repeats it
 			return b.api.Mine(ctx, b.SaleID, b.Crowd[i].Token)
 		}, func(a client.Answer) (client.Outcome, bool) {
 			return expired, a.Status == http.StatusOK && a.Claim.State == "EXPIRED"
@@ -88,9 +83,6 @@ func (b *buyers) settle(ctx context.Context, i int, order string) {
 
 // hurry has orders released while this one is not due yet, and looks whether it was.
 func (b *buyers) hurry(ctx context.Context, i int) {
-	if b.release == nil {
-		return
-	}
 	_ = b.release(ctx)
 	if a, err := b.api.Mine(ctx, b.SaleID, b.Crowd[i].Token); err == nil && a.Claim.State == "EXPIRED" {
 		b.History.Report("P21", "the order of %s was released before it was due", b.Crowd[i].User)
@@ -125,7 +117,6 @@ func (b *buyers) pay(ctx context.Context, i int, order string, due time.Time) cl
 		return client.Outcome(told), ok
 	})
 	if o != notSettled {
-		b.tally.reported(time.Since(due))
 		b.History.Paid(b.Crowd[i].User, provider+"#"+reference, string(o))
 	}
 	return o

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,9 +14,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
-	"flashsale/shared/sale"
 )
 
 const (
@@ -34,19 +31,14 @@ const (
 // target is what a run needs before it starts.
 type target struct {
 	sale   string
-	stock  int // 0 if unknown
+	stock  int
 	system client.System
 	at     place.Place // where it was found
 }
 
-// prepare finds the sale and the visits' tokens, or makes them.
+// prepare finds the system, finds or makes the visits' tokens, and makes the sale.
 func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (t target, err error) {
-	t = target{sale: o.sale, stock: o.stock}
-	if o.sale == "" {
-		t.stock = o.stockFor(visits)
-	} else if !sale.ValidID(o.sale) {
-		return t, cli.Usagef("--sale is %q, which is not a sale id", o.sale)
-	}
+	t = target{stock: o.stockFor(visits)}
 	if o.tokens != nil {
 		if err := readTokens(o.tokens, visits); err != nil {
 			return t, err
@@ -55,28 +47,15 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 	if err := t.find(ctx, o); err != nil {
 		return t, err
 	}
-	if o.sale != "" {
-		if a, err := t.system.Client.Sale(ctx, o.sale); err == nil && a.Code == string(sale.SaleNotFound) {
-			return t, cli.Bad(fmt.Errorf("there is no sale %s at %s", o.sale, t.system.API))
+	if o.tokens == nil {
+		if err := fetchTokens(ctx, t.system.Client, visits, stderr); err != nil {
+			return t, err
 		}
 	}
-	if o.tokens == nil {
-		err = fetchTokens(ctx, t.system.Client, visits, stderr)
-	}
-	if err != nil || o.sale != "" {
-		return t, err
-	}
 	// Last, so that the sale opens when the run starts.
-	open := saleTime
-	made := client.Sale{Name: "load", Stock: t.stock, Shards: min(o.shards, t.stock)}
-	switch {
-	case o.demo:
-		made.Name = "demo" // a sale of its own asks for payment
-	case o.rehearse:
-		made.Name, open = "rehearsal", o.duration+afterwards
-	}
-	if o.payments && !o.demo {
-		made.PayWithin = payWithin
+	made, open := client.Sale{Name: "rehearsal", Stock: t.stock, Shards: min(o.shards, t.stock)}, o.duration+afterwards
+	if o.demo {
+		made.Name, open = "demo", saleTime
 	}
 	t.sale = newSaleID(made.Name)
 	now := time.Now()
@@ -84,22 +63,14 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 	return t, t.system.Seed(ctx, made)
 }
 
-// find finds the system: a stack on AWS, the local stack, or any API.
+// find finds the system: a stack on AWS or the local one.
 func (t *target) find(ctx context.Context, o options) error {
 	w, err := o.where.Wanted()
 	if err != nil {
 		return err
 	}
-	if w.Stack == "" && o.allowRemote {
-		t.system.Client = newClient(w.URL, o.inflight, true)
-		return nil
-	}
 	w.Transport = transport(o.inflight, o.allowRemote)
 	found, err := place.Find(ctx, w)
-	if errors.Is(err, client.ErrNoSystem) && w.Stack == "" && o.tokensFile != "" && o.sale != "" {
-		// An API on this machine need not be a local stack.
-		found.Client, err = newClient(w.URL, o.inflight, false), nil
-	}
 	t.system, t.at = found.System, found
 	return err
 }
@@ -153,11 +124,6 @@ func readTokens(from io.Reader, visits []visit) error {
 		return fmt.Errorf("read tokens: the schedule has %d buyers but the file only %d tokens: use a lower rate or a shorter duration", len(visits), n)
 	}
 	return nil
-}
-
-// newClient makes the client that all buyers share.
-func newClient(address string, inflight int, allowRemote bool) *client.Client {
-	return client.New(address, client.Options{Transport: transport(inflight, allowRemote)})
 }
 
 // transport connects only to this machine unless allowRemote is set.

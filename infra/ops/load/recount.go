@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -27,12 +26,9 @@ type recount struct {
 // receipt recounts the sale from the table, independently of the answers. A recount that fails counts as
 // broken, too.
 func (o *options) receipt(ctx context.Context, t target, stderr io.Writer) recount {
-	if t.system.Table+o.where.Table == "" {
-		return recount{text: "no receipt: give the deployed table with --table"}
-	}
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
-	open := o.openTable
+	open := openTable
 	if o.open != nil {
 		open = o.open
 	}
@@ -55,15 +51,10 @@ func recountOf(r *books.Receipt, err error) recount {
 	return recount{text: strings.TrimSpace(text.String()), made: true, broken: !r.Balanced}
 }
 
-// openTable opens the table that was given, or else the system's.
-func (o *options) openTable(ctx context.Context, t target) (books.DynamoDB, string, error) {
-	if t.system.Local && o.where.Table == "" {
+// openTable opens the system's table.
+func openTable(_ context.Context, t target) (books.DynamoDB, string, error) {
+	if t.system.Local {
 		return launch.Table(t.system.DynamoDB), t.system.Table, nil
 	}
-	cfg := t.at.AWS
-	var err error
-	if t.at.Stack == "" { // a table is given alone
-		cfg, err = place.Config(ctx, "")
-	}
-	return dynamodb.NewFromConfig(cfg), cmp.Or(o.where.Table, t.system.Table), err
+	return dynamodb.NewFromConfig(t.at.AWS), t.system.Table, nil
 }

@@ -32,11 +32,10 @@ type report struct {
 	Settings  [][2]string
 	Took      time.Duration
 	Latencies []latencyRow
-	// Outcomes counts all purchase requests, Kinds the first answers by kind of buyer, and Orders what
-	// became of the orders of a sale that asks for payment.
-	Outcomes, Polls, Orders []counted
-	Kinds                   []kindRow
-	seconds                 []second
+	// Outcomes counts all purchase requests, and Kinds the first answers by kind of buyer.
+	Outcomes, Polls []counted
+	Kinds           []kindRow
+	seconds         []second
 	// PeakAccepted is the maximum number of purchases accepted in one second.
 	Accepted, PeakAccepted, Confirmed, GivenUp, Unconfirmed int64
 	Findings                                                []string
@@ -52,15 +51,8 @@ func (r *report) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\naccepted %d (most in a second: %d), order ids seen %d, gave up %d, no order id in time %d, took %v\n",
 		r.Accepted, r.PeakAccepted, r.Confirmed, r.GivenUp, r.Unconfirmed, r.Took)
-	rows := func(counts []counted) {
-		for _, c := range counts {
-			fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
-		}
-	}
-	rows(r.Outcomes)
-	if len(r.Orders) > 0 {
-		fmt.Fprintln(w, "orders and late payments:")
-		rows(r.Orders)
+	for _, c := range r.Outcomes {
+		fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
 	}
 	fmt.Fprintf(w, "\n%s\n", cmp.Or(r.Receipt, "no receipt"))
 	if len(r.Findings) == 0 {

@@ -41,11 +41,10 @@ const (
 	toOrderID
 	poll
 	queue
-	webhookAnswer // its row is left out if nobody pays
 )
 
 var measured = []string{
-	"click to first answer", "click to final answer", "click to order id seen", "status poll", "queueing in the generator", "payment to webhook answered",
+	"click to first answer", "click to final answer", "click to order id seen", "status poll", "queueing in the generator",
 }
 
 // second holds the measurements of one second of a run.
@@ -132,13 +131,6 @@ func (t *tally) seen(r rush.Try) {
 	}
 }
 
-// reported records the time from a payment to the final answer to its webhook.
-func (t *tally) reported(took time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.latest[webhookAnswer].record(took)
-}
-
 // settled counts what became of an order or of its payment.
 func (t *tally) settled(o client.Outcome) {
 	t.mu.Lock()
@@ -188,15 +180,13 @@ func (t *tally) report(title string, settings [][2]string, findings []books.Find
 	defer t.mu.Unlock()
 	r := report{
 		Title: title, Settings: settings, Took: time.Since(t.start).Round(100 * time.Millisecond),
-		Outcomes: t.all.breakdown(), Polls: t.polls.breakdown(), Orders: t.orders.breakdown(), seconds: t.seconds,
+		Outcomes: t.all.breakdown(), Polls: t.polls.breakdown(), seconds: t.seconds,
 		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].count(), GivenUp: t.givenUp, Unconfirmed: t.lost,
 	}
 	for i, l := range t.latest {
-		if i != webhookAnswer || l.count() > 0 {
-			r.Latencies = append(r.Latencies, latencyRow{
-				measured[i], l.count(), l.at(50), l.at(90), l.at(99), l.at(99.9), time.Duration(l.h.Max()) * time.Microsecond,
-			})
-		}
+		r.Latencies = append(r.Latencies, latencyRow{
+			measured[i], l.count(), l.at(50), l.at(90), l.at(99), l.at(99.9), time.Duration(l.h.Max()) * time.Microsecond,
+		})
 	}
 	for _, s := range t.seconds {
 		r.PeakAccepted = max(r.PeakAccepted, s.counts[client.Accepted])
