@@ -1,5 +1,5 @@
 // The program buys, enters a draw and is refused, with a client of openapi-typescript and
-// openapi-fetch, and prints a line of each answer. ogen/main.go does the same with another client.
+// openapi-fetch, and prints a line of each answer.
 import createClient from "openapi-fetch";
 import type { paths } from "./openapi.js";
 import type { paths as operatePaths } from "./operate.js";
