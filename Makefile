@@ -4,7 +4,7 @@
 # shell's syntax: "$$DATA", or $${SEED:+-seed "$$SEED"} for an optional flag. Never write $(DATA): make would put the
 # value into the command's text, and the shell would run it.
 override TAKES := DATA FAULTS CONCURRENCY SHOP PARAMETERS API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT OPERATE_PORT SHOP_PORT \
-	WEBHOOK_SECRET PAYMENT_LINK_KEYS ADDRESSES SECRETS PAYMENTS STRATEGY SCENARIO SEED SEEDS FIRST JSON SPEED CLIENTS TAG
+	WEBHOOK_SECRET PAYMENT_LINK_KEYS ADDRESSES SECRETS STRATEGY SCENARIO SEED SEEDS FIRST JSON SPEED CLIENTS TAG
 # Any other is misspelt, or would replace a part of a command. What AWS's programs read is theirs.
 override GIVEN := $(foreach v,$(filter-out MAKE% -%,$(.VARIABLES)),$(if $(filter command,$(origin $v)),$v))
 $(foreach v,$(filter-out $(TAKES) AWS_%,$(GIVEN)),$(error there is no variable $v: `make help` lists what each target takes))
@@ -50,8 +50,8 @@ shop: needs-go ## an example payment page of a shop, for a stack that was starte
 	@$(GO_BUILD) -o $(HOST)/shop ./infra/ops/consumers/shop
 	@exec $(HOST)/shop "$(LOCAL_URL)"
 
-demo: host flashsale ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt; PAYMENTS=1: some must pay
-	@exec $(FLASHSALE) demo --url "$(LOCAL_URL)" $${PAYMENTS:+--payments}
+demo: host flashsale ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt
+	@exec $(FLASHSALE) demo --url "$(LOCAL_URL)"
 
 events: needs-go ## create the sale and orders of the files in events/ in the running stack (DYNAMODB_PORT=…)
 	@go run ./events

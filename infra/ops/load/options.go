@@ -33,14 +33,14 @@ const (
 
 // options are the flags, and what follows from them.
 type options struct {
-	where                       place.Flags
-	tokensFile, report, local   string
-	allowRemote, payments, demo bool
-	rate, peak                  float64
-	duration                    time.Duration
-	stock, shards               int
-	tokens                      io.Reader // of the file, if there is one
-	seed                        uint64
+	where                     place.Flags
+	tokensFile, report, local string
+	allowRemote, demo         bool
+	rate, peak                float64
+	duration                  time.Duration
+	stock, shards             int
+	tokens                    io.Reader // of the file, if there is one
+	seed                      uint64
 	crowd
 	// open opens the table for the receipt; nil: the system's.
 	open func(context.Context, target) (books.DynamoDB, string, error)
@@ -91,9 +91,8 @@ func (o *options) demonstrating(where *place.Flags) *cobra.Command {
 	c := o.command(where, "demo", "Have 1,000 buyers rush for 100 bottles, and check every promise", demonstrate)
 	c.GroupID = cli.Developers.ID
 	c.Long = c.Short + ".\n\nIt uses the local stack, or starts one for the time that it takes."
-	c.Example = "  flashsale demo\n  flashsale demo --payments"
+	c.Example = "  flashsale demo"
 	c.Flags().StringVar(&o.local, "local", "", "the local stack's `program`, started if no stack runs (default: host/local, beside this program's folder)")
-	c.Flags().BoolVar(&o.payments, "payments", false, "a second sale beside it, of 9 bottles to be paid for within a minute, a third of which come back")
 	return c
 }
 

@@ -112,34 +112,6 @@ func (e *evidence) duration() string {
 	return fmt.Sprintf("within %.0f s", (last.ConfirmedAt.Sub(first.ConfirmedAt) + time.Second).Seconds())
 }
 
-// auditPayments checks every promise that the small sale can test. It has no side effects.
-func auditPayments(h *verdict.History, s *books.Sale, r *books.Receipt) []line {
-	expired := 0
-	for _, c := range s.Claims {
-		if c.State() == "EXPIRED" {
-			expired++
-		}
-	}
-	lines := []line{
-		{promise: "P20", says: "a bottle is paid or released, never both", figure: fmt.Sprintf("%d paid, %d released", r.Paid, r.Released)},
-		{promise: "P21", says: "no order is released before its time", figure: fmt.Sprintf("%d expired", expired)},
-		{promise: "P23", says: "what was not paid is sold again, once", figure: fmt.Sprintf("%d of %d bottles", r.Claims-unpaidStock, returned)},
-		{promise: "P24", says: "a payment is for its order or to refund", figure: fmt.Sprintf("%d paid, %d to refund", r.Paid, r.RefundsDue)},
-	}
-	found := slices.Concat(r.Findings, h.Findings(), h.Compare(s))
-	if r.Claims != unpaidStock+returned || r.Released != returned || r.Stock != 0 {
-		found = append(found, books.Finding{Promise: "P23", Text: fmt.Sprintf("the books have %d orders, %d of them released, and %d bottles left, not %d, %d and 0",
-			r.Claims, r.Released, r.Stock, unpaidStock+returned, returned)})
-	}
-	if r.Paid != unpaidStock || r.RefundsDue != 1 {
-		found = append(found, books.Finding{Promise: "P24", Text: fmt.Sprintf("the books have %d orders paid and %d refunds due, not %d and 1", r.Paid, r.RefundsDue, unpaidStock)})
-	}
-	for _, f := range found {
-		enter(lines, f, "P23")
-	}
-	return lines
-}
-
 // examples is how many findings of one promise are printed.
 const examples = 5
 

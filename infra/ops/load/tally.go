@@ -67,15 +67,13 @@ type tally struct {
 	// requests, finals the final ones, and polls those of the status resource.
 	firsts             map[kind]counts
 	all, finals, polls counts
-	// orders counts what became of the orders of a sale that asks for payment.
-	orders        counts
-	givenUp, lost int64
-	seconds       []second
+	givenUp, lost      int64
+	seconds            []second
 }
 
 // newTally begins a run of these visits.
 func newTally(visits []visit) *tally {
-	t := &tally{visits: visits, start: time.Now(), firsts: map[kind]counts{}, all: counts{}, finals: counts{}, polls: counts{}, orders: counts{}}
+	t := &tally{visits: visits, start: time.Now(), firsts: map[kind]counts{}, all: counts{}, finals: counts{}, polls: counts{}}
 	for range measured {
 		t.latest = append(t.latest, newLatencies())
 	}
@@ -129,13 +127,6 @@ func (t *tally) seen(r rush.Try) {
 		t.latest[queue].record(r.Sent.Sub(r.Due))
 		t.second(r.Due).queue.record(r.Sent.Sub(r.Due))
 	}
-}
-
-// settled counts what became of an order or of its payment.
-func (t *tally) settled(o client.Outcome) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.orders[o]++
 }
 
 // counted is one row of a breakdown.

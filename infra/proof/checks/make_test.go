@@ -1,11 +1,8 @@
 package checks
 
 import (
-	"bufio"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,7 +18,7 @@ func dryRun(t *testing.T, arguments ...string) (string, error) {
 }
 
 func TestAVariableThatNoTargetKnowsIsAnError(t *testing.T) {
-	for command, unknown := range map[string]string{"demo PAYMENT=1": "PAYMENT", "lab BUILD=b": "BUILD", "SHELL=b": "SHELL", "demo PAYMENTS=1 AWS_REGION=a": ""} {
+	for command, unknown := range map[string]string{"run SHOPS=1": "SHOPS", "lab BUILD=b": "BUILD", "SHELL=b": "SHELL", "run SHOP=1 AWS_REGION=a": ""} {
 		out, err := dryRun(t, strings.Fields(command)...)
 		if (err == nil) != (unknown == "") || unknown != "" && !strings.Contains(out, "there is no variable "+unknown+":") {
 			t.Errorf("make %s: %v, %s", command, err, out)
@@ -50,46 +47,6 @@ func TestNoValueGivenToMakeIsPartOfACommand(t *testing.T) {
 			}
 			if _, err := os.Stat(marker); err == nil {
 				t.Error("a value was run")
-			}
-		})
-	}
-}
-
-// SAM's makefile builder passes stdout on as it comes, and keeps stderr back until the target fails.
-func TestABuildTellsItsProgressWhereItIsShown(t *testing.T) {
-	for artifacts, want := range map[string]string{"": "stderr", "/tmp": "stdout"} {
-		t.Run(want, func(t *testing.T) {
-			t.Parallel()
-			said := filepath.Join(t.TempDir(), "said") // once this is there the command ends, or in half a minute
-			c := exec.CommandContext(t.Context(), "bash", "infra/make/tell.sh", "sh", "-c", `for _ in $(seq 300); do [ -e "$0" ] && exit; sleep 0.1; done`, said)
-			c.Dir, c.Env = root, append(os.Environ(), "ARTIFACTS_DIR="+artifacts)
-			stdout, err := c.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stderr, err := c.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
-			told, other := bufio.NewReader(stderr), io.Reader(stdout)
-			if want == "stdout" {
-				told, other = bufio.NewReader(stdout), stderr
-			}
-			line, err := told.ReadString('\n')
-			if !strings.HasPrefix(line, "sh -c, ") || err != nil {
-				t.Errorf("%s has %q, %v, want the progress", want, line, err)
-			}
-			if err := os.WriteFile(said, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if rest, err := io.ReadAll(other); len(rest) > 0 || err != nil {
-				t.Errorf("the other stream has %q, %v", rest, err)
-			}
-			if err := c.Wait(); err != nil {
-				t.Error(err)
 			}
 		})
 	}
