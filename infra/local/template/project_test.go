@@ -23,6 +23,7 @@ func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 		{"operators with the buyers' audience", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "shop"}, "", "must not be JwtAudience"},
 		{"operators' sign-in domain without their pool", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "staff", "OperatorSignInDomainPrefix": "staff"}, "", "OperatorSignInDomainPrefix"},
 		{"operators' sign-in without its client", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "staff", "OperatorSignInAuthorizeUrl": "https://staff.example/authorize"}, "", "OperatorSignInClientId"},
+		{"a domain without a certificate", map[string]string{"DomainName": "shop.example"}, "", "CertificateArn"},
 		{"a front without a secret", map[string]string{"CreateFront": "true"}, "", "OriginSecret"},
 		{"a front whose web ACL cannot be made", map[string]string{"CreateFront": "true", "OriginSecret": strings.Repeat("s", 32)}, "eu-west-1", "FrontWebAclArn"},
 		{"a front of their own without a secret", map[string]string{"CreateFront": "own"}, "", "OriginSecret"},
