@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -85,12 +84,5 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	}
 	if u, _, err := (meter{&sums{}, nil, "shop"}).usage(t.Context(), from, from); err == nil {
 		t.Errorf("a stack without invocations: %+v", u)
-	}
-}
-
-func TestEveryFunctionHasTheMemoryThatIsBilled(t *testing.T) {
-	text, err := os.ReadFile("../../../template.yaml")
-	if n := strings.Count(string(text), "\n    MemorySize: "); err != nil || n != 1 || !strings.Contains(string(text), fmt.Sprintf("MemorySize: %d\n", price.Memory)) {
-		t.Errorf("the template names a memory size %d times, %v; want once, %d", n, err, price.Memory)
 	}
 }
