@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/client"
 	"flashsale/infra/local/template"
 )
 
@@ -51,9 +51,9 @@ func (v visit) unchanged(before map[string]string) {
 
 // refused reports whether an answer is the gateway's own 401, which gives the reason
 // and quotes nothing.
-func refused(a answer) bool {
-	return a.status == http.StatusUnauthorized && a.raw == `{"message":"Unauthorized"}` &&
-		strings.HasPrefix(a.header.Get("Www-Authenticate"), "Bearer")
+func refused(a client.Answer) bool {
+	return a.Status == http.StatusUnauthorized && string(a.Body) == `{"message":"Unauthorized"}` &&
+		strings.HasPrefix(a.Header.Get("Www-Authenticate"), "Bearer")
 }
 
 // operatorsRoutes are requests of all routes of the operators' API that ask for a token.
@@ -81,23 +81,18 @@ func (v visit) forgeries() map[string][]string {
 // buyersTokens are good in the shop, and claim what an operator's would have.
 func (v visit) buyersTokens() map[string][]string {
 	groups := []string{"flashsale-operator", "flashsale-viewer"}
-	all := map[string][]string{}
-	for name, change := range map[string]fields{
-		"of a buyer":                                   nil,
-		"of a buyer for the operators' audience":       {"cognito:groups": groups, "aud": audience + "-operators"},
-		"of a buyer for both audiences":                {"cognito:groups": groups, "aud": []string{audience, audience + "-operators"}},
-		"of a buyer that names the operators' issuer":  {"cognito:groups": groups, "aud": audience + "-operators", "iss": v.Operate + "/_local"},
-		"of a buyer with the operators' scope instead": {"cognito:groups": groups, "scope": "flashsale/operate flashsale-operator"},
-	} {
-		all[name] = bearer(v.signed(v.claims("alice").with(change)))
+	both := fields{"cognito:groups": groups, "aud": []string{audience, audience + "-operators"}, "scope": "flashsale/operate flashsale-operator"}
+	return map[string][]string{
+		"of a buyer": bearer(v.token("alice")),
+		"of a buyer for both audiences and the operators' scope": bearer(v.signed(v.claims("alice").with(both))),
+		"of a buyer that names the operators' issuer":            bearer(v.signed(v.claims("alice").with(both).with(fields{"iss": v.Operate + "/_local"}))),
 	}
-	return all
 }
 
 func TestNoRouteOpensWithoutATokenOfItsOwn(t *testing.T) {
 	s := shared(t)
 	s.open("vault", 5, 1)
-	order, _ := s.buysAndWaits("vault", "alice")
+	order := s.order("vault", "alice")
 	before := s.stored()
 	operators := map[string][]string{}
 	for _, role := range []string{"operator", "viewer"} {
@@ -145,37 +140,24 @@ func TestUsersAndSalesThatLookAlikeShareNothing(t *testing.T) {
 		"zoe", "Zoe", "zoe#", "#zoe", "zoe#0", "0#zoe", "zoë", "zoe\u0308", "ｚoe", "zое", "zoe|0", "zoe%00", `zoe"`, "zoe,", "zoe/..",
 		"CLAIM#lot#0", "STOCK", "SALE", "__proto__", "null", "[zoe]", "𝓏oe", strings.Repeat("z", 254), strings.Repeat("z", 255),
 	}
-	claims := map[string]string{}
+	claims := map[string]bool{}
 	for _, sale := range sales {
 		s.open(sale, len(users), 1) // a unit for each: a shared one would be lacking
 	}
-	buys := func(sale, user string) {
-		token := s.token(user)
-		var a answer
-		s.eventually("an answer", func() bool {
-			a = s.must(s.buy(sale, append(bearer(token), "Idempotency-Key", "once")...))
-			return a.text("code") != "busy"
-		})
-		if a.status != http.StatusAccepted {
-			t.Errorf("%q in %s is told %v", user, sale, a)
-		}
-		claims[sale+" "+user] = a.text("claimId")
-	}
-	for _, user := range users {
-		buys("lot", user)
-	}
+	s.sell("lot", users...)
 	for _, sale := range sales[1:] {
-		buys(sale, "zoe")
+		s.sell(sale, "zoe")
 	}
-	for key, claim := range claims {
-		sale, user, _ := strings.Cut(key, " ")
-		a := s.must(s.call("GET", "/sales/"+sale+"/orders/me", "", bearer(s.token(user))...))
-		if a.text("claimId") != claim {
-			t.Errorf("the claim of %q in %s is %v, want %s", user, sale, a, claim)
+	for _, sale := range sales {
+		for user, claim := range s.promised[sale] {
+			claims[claim] = true
+			if a := s.call("GET", "/sales/"+sale+"/orders/me", s.bearer(user)...); a.Claim.ClaimID != claim {
+				t.Errorf("the claim of %q in %s is %v, want %s", user, sale, a, claim)
+			}
 		}
 	}
-	if n := len(slices.Compact(slices.Sorted(maps.Values(claims)))); n != len(claims) {
-		t.Errorf("%d claims have %d ids", len(claims), n)
+	if want := len(users) + len(sales) - 1; len(claims) != want {
+		t.Errorf("%d claims have different ids, want %d", len(claims), want)
 	}
 	all := s.items()
 	owners := map[string]bool{}

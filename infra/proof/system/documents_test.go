@@ -3,8 +3,8 @@ package system
 import (
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -59,16 +59,14 @@ func (v visit) shellOn(commands []string) []string {
 		v.t.Fatal(err)
 	}
 	const end = "--- end of an answer\n"
-	var script strings.Builder
+	script := "export CURL_HOME='" + home + "'\n"
 	for _, c := range commands {
-		fmt.Fprintf(&script, "%s\nprintf '%%s' '%s'\n", c, end)
+		script += fmt.Sprintf("%s\nprintf '%%s' '%s'\n", c, end)
 	}
-	bash := exec.CommandContext(v.t.Context(), "bash")
-	bash.Dir, bash.Stdin, bash.Env = project, strings.NewReader(script.String()), append(os.Environ(), append(v.elsewhere(), "CURL_HOME="+home)...)
-	out, err := bash.CombinedOutput()
-	answers := strings.Split(string(out), end)
-	if err != nil || len(answers) != len(commands)+1 {
-		v.t.Fatalf("%d commands, %d answers, %v:\n%s", len(commands), len(answers)-1, err, out)
+	out, ok := v.shell(script)
+	answers := strings.Split(out, end)
+	if !ok || len(answers) != len(commands)+1 {
+		v.t.Fatalf("%d commands, %d answers:\n%s", len(commands), len(answers)-1, out)
 	}
 	return answers
 }
@@ -81,7 +79,7 @@ var volatile = regexp.MustCompile(`[A-Z2-7]{26}|[1-9][0-9]{17,18}|[0-9-]{10}T[0-
 // has tests.
 func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 	s := shared(t)
-	s.eventually("the demonstration sale is open", func() bool { return s.must(s.call("GET", "/sales/demo", "")).text("state") == "OPEN" })
+	s.eventually("the demonstration sale is open", func() bool { return s.call("GET", "/sales/demo").Claim.State == "OPEN" })
 	var commands, answers []string
 	for _, block := range fence.FindAllStringSubmatch(readFile(t, filepath.Join(project, "infra/docs/HTTP.md")), -1) {
 		for line := range strings.Lines(block[2]) {
@@ -196,5 +194,37 @@ func TestTheReadmeShowsWhatTheStackSays(t *testing.T) {
 	}
 	if shown != 5 {
 		t.Errorf("the README shows %d lines, want 5", shown)
+	}
+}
+
+// With what somebody tries a stack on AWS, the one on this machine can be tried.
+func TestTheCommandsThatTryADeployedStackWorkOnThisMachine(t *testing.T) {
+	s := shared(t)
+	folder := t.TempDir()
+	tokens, report := filepath.Join(folder, "tokens of buyers"), filepath.Join(folder, "a report.html")
+	for _, c := range []struct {
+		command string
+		says    []string
+	}{
+		{"flashsale stack smoke", []string{"ok    buyer's page: script", "ok    another purchase", "ok    the order ", "ok    unsigned: stripe", "ok    unsigned: standard-webhooks", "ok    the order, not paid", "ok    the last unit is sold", "ok    the receipt"}},
+		{"flashsale stack rehearse --rate 10 --duration 2s --stock 5 --shards 1 --report '" + report + "'", []string{"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no broken promise was seen", "5 orders; what they cost is counted on AWS only", "report: " + report}},
+		{"flashsale stack tokens --count 3 --out '" + tokens + "'", []string{"3 access tokens are in " + tokens}},
+	} {
+		out, ok := s.shell(c.command)
+		for _, want := range c.says {
+			if !ok || !strings.Contains(out, want) {
+				t.Errorf("%s ended well: %t, and does not say %q:\n%s", c.command, ok, want, out)
+			}
+		}
+	}
+	different := map[string]bool{}
+	for token := range strings.FieldsSeq(readFile(t, tokens)) {
+		different[token] = true
+		if a := s.call(http.MethodGet, "/sales/none/orders/me", bearer(token)...); a.Status == http.StatusUnauthorized {
+			t.Errorf("a token of flashsale stack tokens is refused: %v", a)
+		}
+	}
+	if len(different) != 3 {
+		t.Errorf("%d different tokens, want 3", len(different))
 	}
 }

@@ -93,9 +93,7 @@ func TestOfAPersonOnlyTheUserIDIsKept(t *testing.T) {
 	s := shared(t)
 	s.open("person", 1, 1)
 	s.open("halted", 1, 1)
-	if _, failed := s.seed(`{"action":"pause","saleId":"halted"}`); failed != "" {
-		t.Fatal(failed)
-	}
+	s.change(map[string]any{"action": "pause", "saleId": "halted"})
 	for what, text := range personal {
 		s.confide(what, text)
 	}
@@ -109,7 +107,7 @@ func TestOfAPersonOnlyTheUserIDIsKept(t *testing.T) {
 	call := func(method, path, body string, header ...string) {
 		header = append(slices.Clone(header), "User-Agent", personal["the user agent"], "X-Forwarded-For", personal["the address of the client"],
 			"Cookie", "s="+personal["the cookie"], "Referer", "https://"+personal["the referer"], "X-Email", personal["the e-mail"])
-		status[s.send(method, s.API, path+"?code="+personal["the code of a sign-in"]+"&q="+personal["the query"], body, header...).status] = true
+		status[s.send(method, s.API, path+"?code="+personal["the code of a sign-in"]+"&q="+personal["the query"], body, header...).Status] = true
 	}
 	early, late := buyer("buyer-canary"), buyer("late-canary")
 	s.eventually("the unit is sold", func() bool {

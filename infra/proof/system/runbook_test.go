@@ -21,14 +21,12 @@ const (
 type step struct {
 	what    int
 	command string
-	update  int // which of the updates; from 0
 	lines   []string
 }
 
 // row is an accident of the runbook.
 type row struct {
 	name          string
-	order         int
 	see, do, then []step
 }
 
@@ -45,19 +43,14 @@ func (s step) text(saleID string) string {
 	return withSale(s.command, saleID)
 }
 
-// in looks for the step's lines, and returns the first if all are there, otherwise the one
-// that is missing.
-func (s step) in(out, saleID string) (line string, found bool) {
-	for n, quoted := range s.lines {
-		match := pattern(withSale(quoted, saleID)).FindString(out)
-		if match == "" {
-			return quoted, false
-		}
-		if n == 0 {
-			line = strings.Join(strings.Fields(match), " ")
+// missing is the first of the step's lines that is not there.
+func (s step) missing(out, saleID string) string {
+	for _, quoted := range s.lines {
+		if !pattern(withSale(quoted, saleID)).MatchString(out) {
+			return quoted
 		}
 	}
-	return line, true
+	return ""
 }
 
 // pattern finds a quoted line: … is anything, and columns may be wider.
@@ -105,7 +98,7 @@ func rowsOf(document string) (map[string]row, error) {
 		if len(cells) < 4 {
 			return nil, fmt.Errorf("%d cells: %s", len(cells), line)
 		}
-		r := row{name: strings.Trim(cells[0], `"`), order: len(rows)}
+		r := row{name: strings.Trim(cells[0], `"`)}
 		r.name, _, _ = strings.Cut(r.name, " (`")
 		for cell, steps := range map[int]*[]step{1: &r.see, 2: &r.do, 3: &r.then} {
 			*steps = stepsOf(cells[cell], updates)
@@ -127,7 +120,7 @@ func stepsOf(cell string, updates []string) (steps []step) {
 		last = at[1]
 		for n, ordinal := range ordinals {
 			if strings.Contains(prose, ordinal) && n < len(updates) {
-				steps = append(steps, step{what: ofTheDocument, command: updates[n], update: n})
+				steps = append(steps, step{what: ofTheDocument, command: updates[n]})
 			}
 		}
 		quoted := cell[at[2]:at[3]]
@@ -154,18 +147,18 @@ func TestARowIsReadAsItIsMeant(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	want := "{fire 0 [{2  0 [hot]} {0 flashsale sale list 0 [moutai … 3 balanced 1 more]}] " +
-		"[{0 flashsale sale pause moutai 0 []} {3 aws dynamodb update-item --key 'moutai' \\\n    --two 2 1 []}] [{1  0 [cold]}]}"
+	want := "{fire [{2  [hot]} {0 flashsale sale list [moutai … 3 balanced 1 more]}] " +
+		"[{0 flashsale sale pause moutai []} {3 aws dynamodb update-item --key 'moutai' \\\n    --two 2 []}] [{1  [cold]}]}"
 	if got := fmt.Sprint(rows["fire"]); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	s := rows["fire"].see[1]
-	if line, found := s.in("autumn   OPEN  3   balanced\n1 more\n", "autumn"); !found || line != "autumn OPEN 3 balanced" {
-		t.Errorf("%q, %t", line, found)
-	}
-	for _, other := range []string{"autumn OPEN 4 balanced\n1 more", "autumn OPEN\n3 balanced 1 more", "autumn OPEN 3 balanced", "autumn 3 balanced 1 moreover"} {
-		if line, found := s.in(other, "autumn"); found {
-			t.Errorf("%q is taken for %q", other, line)
+	for out, want := range map[string]string{
+		"autumn   OPEN  3   balanced\n1 more\n": "", "autumn OPEN 4 balanced\n1 more": s.lines[0], "autumn OPEN\n3 balanced 1 more": s.lines[0],
+		"autumn OPEN 3 balanced": s.lines[1], "autumn OPEN 3 balanced\n1 moreover": s.lines[1],
+	} {
+		if missing := s.missing(out, "autumn"); missing != want {
+			t.Errorf("%q lacks %q, want %q", out, missing, want)
 		}
 	}
 }

@@ -10,11 +10,13 @@ package system
 import (
 	"context"
 	"crypto/rsa"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -34,7 +36,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/local/child"
+	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/local/template"
 	"flashsale/infra/proof/contract"
@@ -60,19 +62,20 @@ var drawTimes = draw.Times{Settle: time.Second, Dice: 8 * time.Second, Gap: 4 * 
 // functions' programs that are put in the place of others.
 type system struct {
 	*launch.Stack
-	root     string // what it takes for the project: links to it
-	data     string
-	client   *client.Client // holds answers against the contract
-	plain    *client.Client
-	output   *os.File // all that it prints
-	service  *eligibility
-	shopPort int             // where its buyers are sent to pay
-	key      *rsa.PrivateKey // of the buyers' issuer
-	routes   []template.Route
+	root    string // what it takes for the project: links to it
+	data    string
+	client  *client.Client // holds answers against the contract
+	plain   *client.Client
+	output  *os.File         // all that it prints
+	service *httptest.Server // of eligibility: it says yes to everybody, until it dies
+	dead    atomic.Bool
+	key     *rsa.PrivateKey // of the buyers' issuer
+	routes  []template.Route
 
-	broken  atomic.Int64 // answers outside the contract
-	mu      sync.Mutex
-	secrets map[string]string // what no log may have, with what it is
+	broken   atomic.Int64 // answers outside the contract
+	mu       sync.Mutex
+	secrets  map[string]string            // what no log may have, with what it is
+	promised map[string]map[string]string // claim ids by sale and user, as buyers were told
 }
 
 var (
@@ -112,12 +115,14 @@ func startShared() (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := child.FreePorts(1)
-	if err != nil {
-		return nil, err
-	}
-	s := &system{root: filepath.Join(folder, "project"), data: filepath.Join(folder, ".local"), shopPort: ports[0], service: startEligibility(), secrets: map[string]string{}}
+	s := &system{root: filepath.Join(folder, "project"), data: filepath.Join(folder, ".local"), secrets: map[string]string{}, promised: map[string]map[string]string{}}
 	sharedOne = s
+	s.service = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if s.dead.Load() {
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+		fmt.Fprint(w, `{"eligible":true}`)
+	}))
 	if err := launch.Link(project, s.root); err != nil {
 		return nil, err
 	}
@@ -127,8 +132,7 @@ func startShared() (*system, error) {
 	if s.output, err = os.Create(filepath.Join(folder, "output")); err != nil {
 		return nil, err
 	}
-	err = s.prepare("-root", s.root, "-demo-sale", "-parameter", "EligibilityUrl="+s.service.server.URL,
-		"-parameter", "PaymentUrl="+s.shop()+"?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}",
+	err = s.prepare("-root", s.root, "-demo-sale", "-parameter", "EligibilityUrl="+s.service.URL,
 		"-variable", fmt.Sprint("DRAW_SETTLE_SECONDS=", drawTimes.Settle.Seconds()), "-variable", fmt.Sprint("DRAW_DICE_SECONDS=", drawTimes.Dice.Seconds()),
 		"-variable", fmt.Sprint("DRAW_GAP_SECONDS=", drawTimes.Gap.Seconds()))
 	if err != nil {
@@ -149,9 +153,6 @@ func startShared() (*system, error) {
 	}
 	return nil, errors.New("the schedule seeds no demonstration sale")
 }
-
-// shop is the path of the local gateway that leads to a shop's page of payment.
-func (s *system) shop() string { return fmt.Sprint("/_local/shop/", s.shopPort) }
 
 // rewrite writes the stack's own copy of the template, in which a message that was not handled comes again
 // after seconds, and which edit, if there is one, changes further.
@@ -208,7 +209,7 @@ func (s *system) end(failed bool) error {
 	if s.Stack != nil && !s.Ended() {
 		found = append(found, s.Stop(time.Minute))
 	}
-	s.service.server.Close()
+	s.service.Close()
 	if n := s.broken.Load(); n > 0 {
 		found = append(found, fmt.Errorf("%d answers break the contract", n))
 	}
@@ -316,7 +317,7 @@ func (v visit) update(call string) (string, bool) {
 	a := v.send(http.MethodPost, v.DynamoDB, "/", string(body), "X-Amz-Target", "DynamoDB_20120810.UpdateItem", "Content-Type", "application/x-amz-json-1.0",
 		"X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"),
 		"Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=local")
-	return a.raw, a.status == http.StatusOK
+	return string(a.Body), a.Status == http.StatusOK
 }
 
 func (s *system) db() *dynamodb.Client { return launch.Table(s.DynamoDB) }
@@ -338,23 +339,6 @@ func (v visit) enqueue(hidden int32, bodies ...string) {
 	}
 }
 
-// eligibility is a service that says yes to everybody, until it dies.
-type eligibility struct {
-	server *httptest.Server
-	dead   atomic.Bool
-}
-
-func startEligibility() *eligibility {
-	e := &eligibility{}
-	e.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if e.dead.Load() {
-			panic(http.ErrAbortHandler) // the connection breaks
-		}
-		fmt.Fprint(w, `{"eligible":true}`)
-	}))
-	return e
-}
-
 func (s *system) issuer() string { return s.API + "/_local" }
 
 // learnKey reads the issuer's private key from the stack's folder.
@@ -366,3 +350,59 @@ func (s *system) learnKey() error {
 	s.key, err = jwt.ParseRSAPrivateKeyFromPEM(text)
 	return err
 }
+
+// audience is the audience of the local stack's tokens.
+const audience = "flashsale-local"
+
+// fields are the members of a token's header or claims; nil leaves one out.
+type fields map[string]any
+
+func (f fields) text() string {
+	kept := maps.Clone(f)
+	maps.DeleteFunc(kept, func(_ string, value any) bool { return value == nil })
+	b, err := json.Marshal(kept)
+	if err != nil {
+		panic(err) // the tests' own values
+	}
+	return string(b)
+}
+
+// with returns the fields with changes.
+func (f fields) with(change fields) fields {
+	changed := maps.Clone(f)
+	maps.Copy(changed, change)
+	return changed
+}
+
+// claims are those of a good token, with every scope that a route requires.
+func (s *system) claims(user string) fields {
+	now := time.Now().Unix()
+	c := fields{"iss": s.issuer(), "sub": user, "aud": audience, "iat": now, "nbf": now, "exp": now + 3600}
+	var scopes []string
+	for _, r := range s.routes {
+		scopes = append(scopes, r.Scopes...)
+	}
+	if len(scopes) > 0 {
+		c["scope"] = strings.Join(scopes, " ")
+	}
+	return c
+}
+
+// token is a good token of the user.
+func (s *system) token(user string) string { return s.signed(s.claims(user)) }
+
+// signed returns a token with the issuer's signature over any claims.
+func (s *system) signed(c fields) string { return s.forge(s.key, c.text()) }
+
+// forge signs text that need not be claims. Every token is recorded: no part of it may
+// ever be logged.
+func (s *system) forge(key *rsa.PrivateKey, claims string) string {
+	text := segment(fields{"alg": "RS256", "typ": "JWT", "kid": issuer.KeyID}.text()) + "." + segment(claims)
+	signature, err := jwt.SigningMethodRS256.Sign(text, key)
+	if err != nil {
+		panic(err) // the tests' own keys
+	}
+	return s.remember(text + "." + base64.RawURLEncoding.EncodeToString(signature))
+}
+
+func segment(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }

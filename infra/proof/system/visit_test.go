@@ -2,14 +2,7 @@ package system
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,56 +23,26 @@ func (v visit) eventually(what string, is func() bool) {
 	wait.Until(v.t, patience, what, is)
 }
 
-// answer is an HTTP answer.
-type answer struct {
-	status int
-	header http.Header
-	body   map[string]any // of a JSON object
-	raw    string
-}
-
-func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.raw) }
-
-func (a answer) text(name string) string {
-	s, _ := a.body[name].(string)
-	return s
-}
-
-func read(from client.Answer, err error) (answer, error) {
-	a := answer{status: from.Status, header: from.Header, raw: string(from.Body)}
-	_ = json.Unmarshal(from.Body, &a.body) // pages have none
-	return a, err
-}
-
-func (v visit) must(a answer, err error) answer {
-	v.t.Helper()
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return a
-}
-
 // call makes a request, whose answer must be in the contract; header is a list of names and values. If the
 // user has sent too many requests, in whichever test, it waits for Retry-After and repeats the request, as
 // every client should.
-func (v visit) call(method, path, body string, header ...string) (a answer, err error) {
-	for range 5 {
-		a, err = read(v.client.Send(context.Background(), method, path, body, header...))
-		if err != nil || a.text("code") != "too-many-requests" {
-			break
+func (v visit) call(method, path string, header ...string) client.Answer {
+	v.t.Helper()
+	for try := 0; ; try++ {
+		a, err := v.client.Send(v.t.Context(), method, path, "", header...)
+		if err != nil {
+			v.t.Fatalf("%s %s: %v", method, path, err)
 		}
-		seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
-		if err != nil || seconds < 1 || seconds > 3 {
-			return a, fmt.Errorf("Retry-After %q beside 429", a.header.Get("Retry-After"))
+		if a.Code != "too-many-requests" || try == 5 {
+			return a
 		}
-		time.Sleep(time.Duration(seconds) * time.Second)
+		time.Sleep(min(3*time.Second, a.RetryAfter))
 	}
-	return a, err
 }
 
 // send makes a request that no client of ours would make: the path is sent as it is, and the answer
 // is not held against the contract.
-func (v visit) send(method, api, path, body string, header ...string) answer {
+func (v visit) send(method, api, path, body string, header ...string) client.Answer {
 	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.t.Context(), method, api+"/", strings.NewReader(body))
 	if err != nil {
@@ -91,7 +54,7 @@ func (v visit) send(method, api, path, body string, header ...string) answer {
 			r.Host = header[i+1]
 		}
 	}
-	a, err := read(v.plain.Do(r))
+	a, err := v.plain.Do(r)
 	if err != nil {
 		v.t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -102,54 +65,72 @@ func (v visit) bearer(user string) []string { return bearer(v.token(user)) }
 
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
-func (v visit) buy(saleID string, header ...string) (answer, error) {
-	return v.call("POST", "/sales/"+saleID+"/orders", "", header...)
-}
-
-// finalAnswer is the answer to a user's purchase. "busy" says nothing about the sale: it is repeated,
-// with the key by which the shop knows its own acceptance again.
-func (v visit) finalAnswer(saleID, user string) (a answer) {
+// buy makes a purchase and remembers what it promised.
+func (v visit) buy(saleID, user string) client.Answer {
 	v.t.Helper()
-	header := append(v.bearer(user), "Idempotency-Key", rand.Text())
-	v.eventually("an answer to "+user, func() bool {
-		a = v.must(v.buy(saleID, header...))
-		return a.text("code") != "busy"
-	})
+	a, err := v.purchase(v.t.Context(), saleID, user)
+	if err != nil {
+		v.t.Fatal(err)
+	}
 	return a
 }
 
-// buysAndWaits buys a unit for the user and waits for the order's id.
-func (v visit) buysAndWaits(saleID, user string) (orderID string, claim answer) {
-	v.t.Helper()
-	if a := v.finalAnswer(saleID, user); a.status != http.StatusAccepted {
-		v.t.Fatalf("%s: %v", user, a)
+func (v visit) purchase(ctx context.Context, saleID, user string) (client.Answer, error) {
+	a, err := v.client.Buy(ctx, saleID, v.token(user), "once")
+	if err == nil && a.Status == http.StatusAccepted {
+		v.promise(saleID, user, a.Claim.ClaimID)
 	}
-	v.eventually(user+"'s order has its id", func() bool {
-		claim = v.must(v.call("GET", "/sales/"+saleID+"/orders/me", "", v.bearer(user)...))
-		orderID = claim.text("orderId")
-		return orderID != ""
-	})
+	return a, err
+}
+
+// promise remembers a claim that the user was told of.
+func (v visit) promise(saleID, user, claimID string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.promised[saleID] == nil {
+		v.promised[saleID] = map[string]string{}
+	}
+	if other := v.promised[saleID][user]; other != "" && other != claimID {
+		v.t.Errorf("%s was promised the claims %s and %s", user, other, claimID)
+	}
+	v.promised[saleID][user] = claimID
+}
+
+// sell makes purchases that must be accepted, in the end.
+func (v visit) sell(saleID string, users ...string) {
+	v.t.Helper()
+	for _, user := range users {
+		var a client.Answer
+		for range tries {
+			if a = v.buy(saleID, user); a.Status == http.StatusAccepted {
+				break
+			}
+			time.Sleep(max(a.RetryAfter, 200*time.Millisecond))
+		}
+		if a.Status != http.StatusAccepted {
+			v.t.Fatalf("%s is told %v", user, a)
+		}
+	}
+}
+
+// order sells a unit to the user, and waits for the order and its id.
+func (v visit) order(saleID, user string) (orderID string) {
+	v.t.Helper()
+	v.sell(saleID, user)
 	v.eventually(user+"'s order is there", func() bool {
-		return v.must(v.call("GET", "/orders/"+orderID, "", v.bearer(user)...)).status == http.StatusOK
+		s := v.books(saleID)
+		orderID = s.Claim(user).OrderID
+		return orderID != "" && len(s.Unfinished()) == 0
 	})
-	return orderID, claim
+	return orderID
 }
 
-// invoke calls a function as `aws lambda invoke` does.
-func (v visit) invoke(function, payload string) answer {
+// change has SeedFunction change a sale.
+func (v visit) change(request map[string]any) {
 	v.t.Helper()
-	a, err := read(v.client.Invoke(context.Background(), function, []byte(payload)))
-	if err != nil || a.status != http.StatusOK || a.body == nil {
-		v.t.Fatalf("invoke %s with %s: %v, %v", function, payload, a, err)
+	if err := v.client.Ask(v.t.Context(), client.SeedFunction, request, nil); err != nil {
+		v.t.Fatal(err)
 	}
-	return a
-}
-
-// seed invokes SeedFunction; it returns the payload and the function error.
-func (v visit) seed(payload string) (map[string]any, string) {
-	v.t.Helper()
-	a := v.invoke(client.SeedFunction, payload)
-	return a.body, a.header.Get(client.FunctionError)
 }
 
 // open creates a sale that is open for an hour.
@@ -165,18 +146,6 @@ func (v visit) create(s client.Sale) {
 	}
 }
 
-// flashsale runs the command on this stack and returns its output and status.
-func (v visit) flashsale(args ...string) (string, int) {
-	v.t.Helper()
-	command := exec.Command(filepath.Join(project, ".build/bin/flashsale"), append(args, "--url", v.API)...)
-	out, err := command.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		v.t.Fatal(err)
-	}
-	return string(out), command.ProcessState.ExitCode()
-}
-
 // table reads the whole table.
 func (v visit) table() *books.Books {
 	v.t.Helper()
@@ -185,6 +154,12 @@ func (v visit) table() *books.Books {
 		v.t.Fatal(err)
 	}
 	return all
+}
+
+// books are what the table holds of a sale.
+func (v visit) books(saleID string) *books.Sale {
+	v.t.Helper()
+	return v.table().Sale(saleID)
 }
 
 // items reads the whole table, once every claim has its order.
