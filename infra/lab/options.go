@@ -26,6 +26,7 @@ type options struct {
 	json       bool
 	page       string
 	root, path string
+	program    string // itself, of which application servers are made
 	// speed is how long a round of the comparison of speed takes, with so many clients; 0 makes none.
 	speed   time.Duration
 	clients int
@@ -72,6 +73,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o.strategies, err = choose("strategy", catalogue.All(), strategies, func(s shop.Spec) []string { return []string{s.Name, s.Family} })
 	errs = append(errs, err)
 	o.scenarios, err = choose("scenario", scenario.All(), scenarios, func(s scenario.Scenario) []string { return []string{s.Name} })
+	errs = append(errs, err)
+	o.program, err = os.Executable()
 	errs = append(errs, err)
 	if o.root == "" {
 		o.root, err = projectRoot()

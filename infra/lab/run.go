@@ -68,15 +68,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // runCells runs one cell after the other, and reports what there is. A trial that did not work keeps none of the
 // others from being run. Engines are started when the first cell needs them and stopped at the end.
 func runCells(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find own program: %w", err)
-	}
 	dir, err := os.MkdirTemp("", "flashsale-lab-")
 	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	lab := &trial.Lab{Program: program, Dir: dir, Engines: engines.NewPool(engines.Options{Dir: dir, Root: o.root, Path: o.path})}
+	lab := &trial.Lab{Program: o.program, Dir: dir, Engines: engines.NewPool(engines.Options{Dir: dir, Root: o.root, Path: o.path})}
 	defer func() {
 		lab.Engines.Stop()
 		err = cmp.Or(err, os.RemoveAll(dir))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -19,12 +18,8 @@ const rivals = "postgres-unique,postgres-batch,redis-lua-alone"
 // runSpeed measures and prints: each round of each row a line of stderr, then a table. Its error is
 // errUnexpected if an order was sold twice, lost or not answered while nothing was killed.
 func runSpeed(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find own program: %w", err)
-	}
 	rows, err := speed.Run(ctx, speed.Options{
-		Program: program, Engines: engines.Options{Root: o.root, Path: o.path},
+		Program: o.program, Engines: engines.Options{Root: o.root, Path: o.path},
 		Strategies: o.strategies, Clients: o.clients, Duration: o.speed, Rounds: o.seeds,
 		Measured: func(r speed.Row) {
 			fmt.Fprintf(stderr, "%-15s  %-6s  %6.0f accepted/s  %6.0f finished/s  %6.3f + %.3f ms  %s %s\n", r.Name, r.Medium, r.Accepted, r.Finished, milliseconds(r.Servers), milliseconds(r.Engines), r.Verdict, r.Why)

@@ -33,7 +33,7 @@ func launch(ctx context.Context, program string, c config) (*member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write configuration: %w", err)
 	}
-	out := &greeting{heard: make(chan string, 1)}
+	out := &child.Tail{}
 	process, err := child.Start(child.Command{
 		Path: program, Env: append(os.Environ(), variable+"="+string(text)), Output: out,
 	})
@@ -43,14 +43,19 @@ func launch(ctx context.Context, program string, c config) (*member, error) {
 	m := &member{process: process}
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
-	select {
-	case m.address = <-out.heard:
-		return m, nil
-	case <-process.Done():
-		return nil, fmt.Errorf("start application server %d: it ended (%w):\n%s", c.Number, process.Wait(), out)
-	case <-ctx.Done():
-		m.kill()
-		return nil, fmt.Errorf("start application server %d: %w; it printed:\n%s", c.Number, ctx.Err(), out)
+	for {
+		if _, where, ok := strings.Cut(out.String(), listening); ok && strings.Contains(where, "\n") {
+			m.address, _, _ = strings.Cut(where, "\n")
+			return m, nil
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-process.Done():
+			return nil, fmt.Errorf("start application server %d: it ended (%w):\n%s", c.Number, process.Wait(), out)
+		case <-ctx.Done():
+			m.kill()
+			return nil, fmt.Errorf("start application server %d: %w; it printed:\n%s", c.Number, ctx.Err(), out)
+		}
 	}
 }
 
@@ -99,20 +104,3 @@ func isRunning(stat string) bool {
 // stop ends the server in order. What it is worth is in the durable store, so
 // how it ends does not matter.
 func (m *member) stop() { _ = m.process.Stop(stopGrace) }
-
-// greeting waits for the line that says where a server listens.
-type greeting struct {
-	child.Tail
-	heard chan string
-}
-
-// Write gets one line; child promises that.
-func (g *greeting) Write(line []byte) (int, error) {
-	if where, ok := strings.CutPrefix(string(line), listening); ok {
-		select {
-		case g.heard <- strings.TrimSpace(where):
-		default: // only the first one counts
-		}
-	}
-	return g.Tail.Write(line)
-}

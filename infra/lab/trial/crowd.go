@@ -27,7 +27,7 @@ type crowd struct {
 	opening  atomic.Int64 // Unix nanoseconds; 0 before
 
 	mu     sync.Mutex
-	failed error // the first failed page
+	failed error // the first failed page; to be read when all have come
 }
 
 // checkTime is how long the user service takes now.
@@ -114,10 +114,4 @@ func (c *crowd) note(err error) {
 	if c.failed == nil {
 		c.failed = err
 	}
-}
-
-func (c *crowd) failure() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.failed
 }

@@ -175,15 +175,15 @@ func (n *nemesis) awaitAnswers(before int64, begun time.Time) {
 	}
 }
 
-// rest ends the accidents and returns once everything is up again.
-func (n *nemesis) rest() error {
+// rest ends the accidents and returns what happened, in order, once everything is up again.
+func (n *nemesis) rest() ([]string, error) {
 	n.mu.Lock()
 	n.over = true
 	n.mu.Unlock()
 	n.repairs.Wait()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return errors.Join(n.errs...)
+	return n.said, errors.Join(n.errs...)
 }
 
 func (n *nemesis) say(text string) {
@@ -202,11 +202,4 @@ func (n *nemesis) repaired(do scenario.Action, err error) {
 	if n.pending--; n.pending == 0 {
 		close(n.settled)
 	}
-}
-
-// accidents are what happened, in order.
-func (n *nemesis) accidents() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.said
 }

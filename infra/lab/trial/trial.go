@@ -6,6 +6,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,19 +100,17 @@ func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, se
 	defer f.Stop()
 	n.fleet = f
 	answers := c.run(ctx, f, n)
-	if err := n.rest(); err != nil {
+	accidents, err := n.rest()
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return tally.Count{}, nil, err
-	}
-	if ctx.Err() != nil {
-		return tally.Count{}, nil, ctx.Err()
 	}
 	// An order by itself says that something went right: without any, an error
 	// that every buyer met is worth more than the verdict.
 	count, err := drained(ctx, spec, place, f, answers)
-	if err == nil && count.Sold == 0 && len(n.accidents()) == 0 {
-		err = c.failure()
+	if err == nil && count.Sold == 0 && len(accidents) == 0 {
+		err = c.failed
 	}
-	return count, n.accidents(), err
+	return count, accidents, err
 }
 
 // drained counts the orders once none is still to be written.

@@ -197,7 +197,7 @@ func (m *runningSale) checkChanges() {
 		}
 	}
 	for _, event := range m.sentEvents {
-		if id := cmp.Or(valueOf(event, "changeId"), seedOf(event)); id != "" && !m.refused[event] && made[id] != 1 {
+		if id := cmp.Or(valueOf(event, "changeId"), valueOf(event, "seedId")); id != "" && !m.refused[event] && made[id] != 1 {
 			m.violate("P32: %s was answered, and was made %d times", event, made[id])
 		}
 	}

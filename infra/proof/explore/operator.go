@@ -162,13 +162,10 @@ func (m *runningSale) recordRefused(event string) {
 	m.refused[event] = true
 	m.watch.counts["refused-changes"]++
 	m.n.mu.Unlock()
-	if seedID := seedOf(event); seedID != "" {
+	if seedID := valueOf(event, "seedId"); seedID != "" {
 		m.recordWithdrawn(event, harness.WithdrawnBy(m.world.DB, m.id, seedID))
 	}
 }
-
-// seedOf returns the id of an addition or a withdrawal.
-func seedOf(event string) string { return valueOf(event, "seedId") }
 
 // valueOf returns a text member of an event.
 func valueOf(event, name string) string {
