@@ -48,10 +48,12 @@ const hashLength = 16
 
 var isHash = regexp.MustCompile(fmt.Sprintf("^[0-9a-f]{%d}$", hashLength))
 
-// The template of the page, and its style.
+// The template of the page, its style, and the file that has all scripts which the page's own one imports, if
+// page.html refers to it.
 const (
-	pageName  = "page.html"
-	styleName = "style.css"
+	pageName    = "page.html"
+	styleName   = "style.css"
+	modulesName = "modules.js"
 )
 
 // medias are the types of the files that may be served, by extension.
@@ -65,6 +67,14 @@ var medias = map[string]string{
 var (
 	inHTML = regexp.MustCompile(`/assets/([\w.-]+)`)
 	inCode = regexp.MustCompile(`["']\./([\w.-]+)["']`)
+)
+
+var (
+	// imports are the lines by which a script imports others that are loaded with it.
+	imports = regexp.MustCompile(`(?m)^(import \{[^}]*\} from "\./)([\w.-]+)(";\n)`)
+	// declared are the names that belong to a whole script.
+	declared  = regexp.MustCompile(`(?m)^(?:export )?(?:async )?(?:const|let|function) (\w+)`)
+	ownScript = regexp.MustCompile(`<script type="module" src="/assets/([\w.-]+)">`)
 )
 
 // part is what shorten looks at in a script: a comment, a text, a regular expression, which
@@ -107,11 +117,21 @@ type builder struct {
 	style  string // follows the style
 	files  map[string]file
 	open   []string // the files whose references are being replaced
+
+	modules  []byte          // the text of modules.js; nil of a page without it
+	together map[string]bool // the scripts in it
 }
 
 // build reads the page and the files that it refers to, directly or not.
 func build(source fs.FS, style string) (*template.Template, map[string]file, error) {
-	b := builder{source: source, style: style, files: map[string]file{}}
+	b := builder{source: source, style: style, files: map[string]file{}, together: map[string]bool{}}
+	html, err := b.text(pageName)
+	if own := ownScript.FindSubmatch(html); own != nil && bytes.Contains(html, []byte("/assets/"+modulesName)) {
+		err = b.join(string(own[1]), map[string]bool{})
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	text, err := b.read(pageName, inHTML)
 	if err != nil {
 		return nil, nil, err
@@ -130,16 +150,22 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 	}
 	b.open = append(b.open, name)
 	defer func() { b.open = b.open[:len(b.open)-1] }()
-	text, err := fs.ReadFile(b.source, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = Common.ReadFile(name)
-	}
+	text, err := b.text(name)
 	if err != nil {
-		return nil, fmt.Errorf("read page: %w", err)
+		return nil, err
 	}
 	if name == styleName {
 		text = gap.ReplaceAll(text, []byte("$1$2"))
 		text = append(text, b.style...)
+	}
+	if path.Ext(name) == ".js" {
+		text = imports.ReplaceAllFunc(text, func(line []byte) []byte {
+			if b.together[string(imports.FindSubmatch(line)[2])] {
+				return imports.ReplaceAll(line, []byte("${1}"+modulesName+"$3"))
+			}
+			return line
+		})
+		text = shorten(text)
 	}
 	text = references.ReplaceAllFunc(text, func(reference []byte) []byte {
 		target := references.FindSubmatch(reference)[1]
@@ -147,10 +173,58 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 		err = errors.Join(err, failed)
 		return bytes.Replace(reference, target, []byte(f.public(string(target))), 1)
 	})
-	if path.Ext(name) == ".js" {
-		text = shorten(text)
-	}
 	return text, err
+}
+
+// text returns a file's text as it is in the sources.
+func (b *builder) text(name string) ([]byte, error) {
+	if name == modulesName && b.modules != nil {
+		return b.modules, nil
+	}
+	text, err := fs.ReadFile(b.source, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = Common.ReadFile(name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	return text, nil
+}
+
+// join puts the scripts that a script imports into one, each after those that it imports itself. They keep their names,
+// so that no two may declare the same.
+func (b *builder) join(script string, names map[string]bool) error {
+	text, err := b.text(script)
+	if err != nil {
+		return err
+	}
+	for _, line := range imports.FindAllSubmatch(text, -1) {
+		name := string(line[2])
+		if b.together[name] {
+			continue
+		}
+		b.together[name] = true
+		if err := b.join(name, names); err != nil {
+			return err
+		}
+		module, err := b.text(name)
+		if err != nil {
+			return err
+		}
+		for _, line := range imports.FindAll(module, -1) {
+			if bytes.Contains(line, []byte(" as ")) {
+				return fmt.Errorf("read page: %s: %s: a script of %s imports under its own names", name, line, modulesName)
+			}
+		}
+		for _, found := range declared.FindAllSubmatch(module, -1) {
+			if names[string(found[1])] {
+				return fmt.Errorf("read page: %s declares %s, as another script of %s does", name, found[1], modulesName)
+			}
+			names[string(found[1])] = true
+		}
+		b.modules = append(b.modules, imports.ReplaceAll(module, nil)...)
+	}
+	return nil
 }
 
 func (b *builder) add(name string) (file, error) {

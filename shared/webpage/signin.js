@@ -34,13 +34,13 @@ const store = (tokens) => sessionStorage.setItem("token", JSON.stringify(tokens)
  * The access token, "" without one. A 401 has the last word on whether it is valid.
  * @param {number} now by the shop's clock, as the device's may be wrong or be set; NaN as long as it is not known
  */
-export function token(now) {
+export function tokenAt(now) {
   const { access, expires } = read("token");
   return access && !(now >= Number(expires)) ? access : "";
 }
 
-/** Whether the person was signed in and that has ended. @param {number} now as for token */
-export const ended = (now) => "expires" in read("token") && !token(now);
+/** Whether the person was signed in and that has ended. @param {number} now as for tokenAt */
+export const ended = (now) => "expires" in read("token") && !tokenAt(now);
 
 /** How long before its end a token is renewed, which pages do at different times. */
 const early = 240000 + 120000 * Math.random();
@@ -53,7 +53,7 @@ let renewal;
 /**
  * Renews the token when it is about to end, or has ended, if the provider has given what that takes.
  * The promise is of whether the provider did not answer.
- * @param {number} now as for token: until it is known, the device's clock will do
+ * @param {number} now as for tokenAt: until it is known, the device's clock will do
  * @param {boolean} [must] whether nothing goes on without a token, so that it is tried at once
  */
 export function renew(now, must) {

@@ -155,6 +155,16 @@ func TestAPageThatRefersToWhatIsNotThereDoesNotStart(t *testing.T) {
 		"a module that imports itself": func(m fstest.MapFS) {
 			m["words.js"].Data = []byte(`import "./page.js";`)
 		},
+		"two modules with one name": func(m fstest.MapFS) {
+			m["page.html"].Data = []byte(`<link href="/assets/modules.js"><script type="module" src="/assets/page.js">`)
+			m["page.js"].Data = []byte("import { a } from \"./words.js\";\nimport { b } from \"./spare.js\";\n")
+			m["spare.js"].Data = []byte("const a = 2;\nexport const b = a;\n")
+		},
+		"a module that imports under another name": func(m fstest.MapFS) {
+			m["page.html"].Data = []byte(`<link href="/assets/modules.js"><script type="module" src="/assets/page.js">`)
+			m["page.js"].Data = []byte("import { b } from \"./spare.js\";\n")
+			m["spare.js"].Data = []byte("import { a as b } from \"./words.js\";\n")
+		},
 		"a file of another type": func(m fstest.MapFS) {
 			m["page.html"].Data = []byte(`<img src="/assets/logo.png">`)
 			m["logo.png"] = &fstest.MapFile{}
@@ -221,5 +231,27 @@ func TestAPageMayReferToTheSignIn(t *testing.T) {
 	p := newPage(t, source)
 	if r := p.Asset(p.files["signin.js"].public("signin.js"), ""); r.StatusCode != http.StatusOK || !strings.Contains(r.Body, "export function token") {
 		t.Errorf("%d %s", r.StatusCode, r.Body)
+	}
+}
+
+// What page.js imports is one file, each script after those that it imports, and what is loaded later imports from there.
+func TestTheScriptsOfAPageMayBeOneFile(t *testing.T) {
+	source := tiny()
+	source["page.html"].Data = []byte(`<link href="/assets/modules.js"><script type="module" src="/assets/page.js"></script>`)
+	source["page.js"].Data = []byte("import { b } from \"./spare.js\";\nimport { a as c } from \"./words.js\";\nimport(\"./later.js\");\n")
+	source["spare.js"].Data = []byte("import { a } from \"./words.js\";\nexport const b = a; /** @type {import(\"./page.js\").B} */\n")
+	source["later.js"] = &fstest.MapFile{Data: []byte("import { a } from \"./words.js\";\nimport { d } from \"./own.js\";\n")}
+	source["own.js"] = &fstest.MapFile{Data: []byte("export const d = 1;\n")}
+	p := newPage(t, source)
+	modules, own := p.files["modules.js"].public("modules.js"), p.files["own.js"].public("own.js")
+	for name, want := range map[string]string{
+		"modules.js": "export const a=1;\nexport const b=a;\n",
+		"page.js":    "import{b}from\"./" + modules + "\";\nimport{a as c}from\"./" + modules + "\";\nimport(\"./" + p.files["later.js"].public("later.js") + "\");\n",
+		"later.js":   "import{a}from\"./" + modules + "\";\nimport{d}from\"./" + own + "\";\n",
+		"words.js":   "no such file\n",
+	} {
+		if got := p.Asset(name, "").Body; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
 	}
 }

@@ -8,5 +8,5 @@ import (
 )
 
 func TestTheOperatorsPageIsSmallAndWhole(t *testing.T) {
-	webpagetest.Examine(t, Files, handler.PageData{}, 40<<10, "chart.js", "create.js", "createwords.js", "refunds.js")
+	webpagetest.Examine(t, Files, handler.PageData{}, 40<<10, "chart.js", "create.js", "refunds.js")
 }

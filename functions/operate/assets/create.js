@@ -6,14 +6,120 @@ import { call, passing, rest } from "./api.js";
 import { h } from "./elements.js";
 import { bySize } from "./group.js";
 import { amount } from "./money.js";
-import { words as common, duration, fill, number } from "./words.js";
-
-// At another address with each try, as this script.
-const { createWords: words } = /** @type {typeof import("./createwords.js")} */ (await import("./createwords.js" + new URL(import.meta.url).search));
+import { words as common, duration, fill, language, number } from "./words.js";
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {Record<string, any>} Body of a creation */
 /** @typedef {{token: () => string, expire: () => void, render: () => void, now: () => number, toField: (iso: string) => string, fromField: (text: string) => Date, zone: () => string}} Page what the page around it can do */
+
+const en = {
+  copyTitle: "Copy {0}",
+  goods: "What is sold",
+  name: "Name", nameHelp: "Up to 200 characters.",
+  id: "Id", idHelp: "In links and reports, for ever: 1 to 64 letters, digits, _ and -.",
+  image: "Picture (optional)", imageHelp: "An address that begins with {0}/, this stack’s ImageOrigin.", noImages: "None can be shown: this stack’s parameter ImageOrigin is empty.",
+  about: "About it (optional)", aboutHelp: "Up to 500 characters, several lines.",
+  page: "Link to a page about it (optional)",
+  when: "When",
+  units: "Units",
+  stock: "Units", stockHelp: "Only without sizes: with them it is their sum.",
+  sizes: "Sizes (optional)", sizesHelp: "As 38: 20, 39: 20. Each becomes a sale of one group, and a customer buys one in all of them.",
+  rate: "Orders a second at the opening (optional)", rateHelp: "1 to 20,000; without it 1,000. It decides the number of shards.",
+  payment: "Payment",
+  price: "Price", priceHelp: "Without a price nobody is asked to pay.",
+  currency: "Currency", currencyHelp: "Three letters, as EUR.",
+  minutes: "Minutes to pay", minutesHelp: "1 to 10,080 (a week).",
+  late: "Days late (optional)", lateHelp: "0 to 7: for so long a late payment still counts while units are left. Not in a draw.",
+  draw: "Draw", drawHelp: "Instead of a rush: people enter, dice decide their order, and each who is called has time to buy. Leave both times empty for none.",
+  enterFrom: "Entering from", enterUntil: "Entering until", enterHelp: "It opens at least {0} after entering ends: the roll, the dice and the first call need that.",
+  hours: "Hours that a unit is kept for who is called", hoursHelp: "1 to 168 (a week).",
+  note: "Note for the trail (optional)",
+  preview: "What buyers will see",
+  pictureHere: "no picture",
+  opensIn: "Opens in {0}",
+  buys: "Order now", choose: "Choose a size", enters: "Enter the draw", each: "One for each customer",
+  costs: "About $0.05 at AWS for 1,000 orders, $0.44 with 50,000 requests a second and warm environments: flashsale plan computes yours.",
+  costsDraw: "About $5.56 at AWS for a million entrants and 10,000 units: flashsale plan --draw computes yours.",
+  create: "Create {0|sale|sales} with {1|unit|units}",
+  now: "It sells at once: its opening has passed.",
+  creating: "{0}: being created … not certain yet.",
+  again: "{0}: no final answer yet. It is asked for again, and counts once.",
+  done: "{0}: certain, it is there.",
+  already: "{0}: certain, it was there already with the same contents.",
+  refused: "{0}: not done. {1}",
+  group: "All are created: see the group",
+  wrongN: "Nothing is sent yet: see beside {0|field|fields} what is not right.",
+  badId: "Give 1 to 64 letters, digits, _ and -.",
+  badSizes: "Give at most 30 sizes as 38: 20, 39: 20, each once.",
+  badStock: "Give a whole number of units, or sizes.",
+  badRate: "Give 1 to 20,000, or nothing.",
+  badAddress: "Give an address that begins with https://.",
+  badImage: "Give an address that begins with {0}/.",
+  badTime: "Give a date and a time.",
+  badCloses: "Give a time after the opening, and after now.",
+  badPrice: "Give a price in figures, as 89.90, or in JPY 8990, or no currency.",
+  badCurrency: "Give a currency of three letters, or no price.",
+  badMinutes: "Give 1 to 10,080 minutes.",
+  badLate: "Give 0 to 7, and none without a price or with a draw.",
+  badUntil: "Give a time after entering begins.",
+  badHours: "Give 1 to 168 hours.",
+};
+
+/** @type {typeof en} */
+const zh = {
+  copyTitle: "复制 {0}",
+  goods: "商品",
+  name: "名称", nameHelp: "最多 200 个字符。",
+  id: "编号", idHelp: "用于链接和报表，永不改变：1 至 64 个字母、数字、_ 和 -。",
+  image: "图片（可选）", imageHelp: "以 {0}/ 开头的地址（本系统的 ImageOrigin）。", noImages: "无法显示图片：本系统的参数 ImageOrigin 为空。",
+  about: "介绍（可选）", aboutHelp: "最多 500 个字符，可分行。",
+  page: "介绍页链接（可选）",
+  when: "时段",
+  units: "件数",
+  stock: "件数", stockHelp: "仅在没有尺码时填写；有尺码时为其总和。",
+  sizes: "尺码（可选）", sizesHelp: "如 38: 20, 39: 20。每个尺码成为同组的一个活动，每位顾客在其中限购一件。",
+  rate: "开始时每秒订单数（可选）", rateHelp: "1 至 20,000，不填为 1,000。它决定分片数。",
+  payment: "付款",
+  price: "价格", priceHelp: "不填则无需付款。",
+  currency: "货币", currencyHelp: "三个字母，如 CNY。",
+  minutes: "付款时限（分钟）", minutesHelp: "1 至 10,080（一周）。",
+  late: "可迟付天数（可选）", lateHelp: "0 至 7：有余量时，迟到的付款在此期间仍有效。抽签活动没有。",
+  draw: "抽签", drawHelp: "代替抢购：先报名，由骰子决定顺序，被叫到的人有时间购买。两个时间都不填则不抽签。",
+  enterFrom: "报名开始", enterUntil: "报名结束", enterHelp: "活动须在报名结束至少 {0}后开始：名册、骰子和第一次叫号需要这段时间。",
+  hours: "为被叫到的人保留的小时数", hoursHelp: "1 至 168（一周）。",
+  note: "更改记录备注（可选）",
+  preview: "买家将看到",
+  pictureHere: "没有图片",
+  opensIn: "{0}后开始",
+  buys: "立即下单", choose: "选择尺码", enters: "报名抽签", each: "每位顾客限一件",
+  costs: "AWS 费用：每 1,000 单约 0.05 美元，每秒 50,000 个请求并预热环境时为 0.44 美元；用 flashsale plan 计算。",
+  costsDraw: "AWS 费用：一百万人报名、10,000 件约 5.56 美元；用 flashsale plan --draw 计算。",
+  create: "创建 {0} 个活动，共 {1} 件",
+  now: "开始时间已过，会立即销售。",
+  creating: "{0}：正在创建……尚未确定。",
+  again: "{0}：还没有最终答复，正在重试，只会生效一次。",
+  done: "{0}：已确定，活动已创建。",
+  already: "{0}：已确定，此前已以相同内容创建。",
+  refused: "{0}：未执行。{1}",
+  group: "全部已创建：查看该组",
+  wrongN: "尚未发送：有 {0} 处填写有误，见各栏旁的说明。",
+  badId: "请填写 1 至 64 个字母、数字、_ 和 -。",
+  badSizes: "请填写最多 30 个尺码，如 38: 20, 39: 20，每个只写一次。",
+  badStock: "请填写整数件数，或填写尺码。",
+  badRate: "请填写 1 至 20,000，或不填。",
+  badAddress: "请填写以 https:// 开头的地址。",
+  badImage: "请填写以 {0}/ 开头的地址。",
+  badTime: "请填写日期和时间。",
+  badCloses: "请填写晚于开始、也晚于现在的时间。",
+  badPrice: "请填写数字价格，如 89.90（日元如 8990），或不填货币。",
+  badCurrency: "请填写三个字母的货币，或不填价格。",
+  badMinutes: "请填写 1 至 10,080 分钟。",
+  badLate: "请填写 0 至 7；没有价格或有抽签时不填。",
+  badUntil: "请填写晚于报名开始的时间。",
+  badHours: "请填写 1 至 168 小时。",
+};
+
+const words = language === "zh" ? zh : en;
 
 /** The text of a field; "?" if the browser takes it for none, as half a date. @param {string} id */
 const typed = (id) => {

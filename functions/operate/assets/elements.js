@@ -2,6 +2,20 @@
 
 /** @typedef {Node | string | false | undefined | null} Child */
 
+let draw = () => {};
+
+/** Says how the page is shown. @param {() => void} how */
+export const renders = (how) => void (draw = how);
+
+/** Shows the page as it is. */
+export const render = () => draw();
+
+/** @param {string} name */
+export const element = (name) => /** @type {HTMLElement} */ (document.getElementById(name));
+
+/** What was typed into the field with that id. @param {string} name */
+export const typed = (name) => /** @type {HTMLInputElement | null} */ (document.getElementById(name))?.value.trim() ?? "";
+
 // What an element has may be a translation by the browser, which stays until something else is written.
 /** The attributes that were written last, on a copy. @type {WeakMap<Node, Element>} */
 const attributes = new WeakMap();
@@ -95,3 +109,9 @@ function become(old, wanted) {
   for (const name of handlers) Object.assign(old, { [name]: wanted[name] });
   bring(old, wanted);
 }
+
+/** @param {string} id @param {string} label @param {Record<string, unknown>} properties */
+export const field = (id, label, properties) => h("p", { class: "field", "data-key": id }, h("label", { for: id }, label), h("input", { id, autocomplete: "off", oninput: render, ...properties }));
+
+/** @param {string} name @param {Child | Child[]} value @param {string} [tone] */
+export const fact = (name, value, tone) => h("div", { class: tone }, h("dt", {}, name), h("dd", {}, ...[value].flat()));

@@ -7,12 +7,12 @@ import { fill, language, number, words } from "./words.js";
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {Record<string, any>} Sale */
-/** @typedef {any} Page what operate.js gives its views */
+/** @typedef {any} Page what views.js gives the other views */
 
-const w = words.groups;
+const groupWords = words.groups;
 
 /** How long an impatient second press may take, in milliseconds. */
-const rest = 3000;
+const patience = 3000;
 
 const natural = new Intl.Collator(language, { numeric: true });
 
@@ -48,9 +48,9 @@ export function groups(page) {
   const pauseAll = (id, sales, note) => {
     const able = sales.filter(mayPause);
     let these = able.filter((s) => seen.get(id)?.of.includes(s.saleId));
-    if (able.length && !these.length) seen.set(id, { of: (these = able).map((s) => s.saleId), from: seen.has(id) ? performance.now() + rest : 0 });
+    if (able.length && !these.length) seen.set(id, { of: (these = able).map((s) => s.saleId), from: seen.has(id) ? performance.now() + patience : 0 });
     const resting = performance.now() < (seen.get(id)?.from ?? 0);
-    const label = fill(these.length < able.length ? w.pauseSome : w.pause, these.length, able.length);
+    const label = fill(these.length < able.length ? groupWords.pauseSome : groupWords.pause, these.length, able.length);
     return able.length > 0 && h("button", { "data-key": "pause", class: "pause", "aria-label": label + ", " + id, "aria-disabled": resting || these.every(pausing), onclick: () => resting || all(these, "pause", note ? typed(note) : "") }, label);
   };
 
@@ -76,7 +76,7 @@ export function groups(page) {
     const wrong = sales.some((s) => page.troubles(s).length);
     return h("li", { "data-key": "group " + id, tabindex: -1, class: "card" + (wrong ? " wrong" : "") },
       h("div", { class: "head" },
-        h("div", {}, h("h2", {}, h("a", { href: "#group/" + id, translate: "no" }, id)), h("p", { class: "faint" }, fill(w.sizes, sales.length), " · ", states(sales))),
+        h("div", {}, h("h2", {}, h("a", { href: "#group/" + id, translate: "no" }, id)), h("p", { class: "faint" }, fill(groupWords.sizes, sales.length), " · ", states(sales))),
         pauseAll(id, sales)),
       bar(whole(sold(sales)), "left-group-" + id),
       h("ul", { class: "sizes" }, bySize(sales).map((s) => row(s))));
@@ -87,7 +87,7 @@ export function groups(page) {
     const b = s.books;
     const left = s.remaining?.units ?? b?.stock;
     return h("li", { "data-key": s.saleId },
-      recall && mayRecall(s) && recall.of === groupPlace() && h("input", { type: "checkbox", id: "take-" + s.saleId, "aria-label": fill(w.take, s.name || s.saleId), checked: recall.take.has(s.saleId), onchange: (/** @type {Event} */ e) => {
+      recall && mayRecall(s) && recall.of === groupPlace() && h("input", { type: "checkbox", id: "take-" + s.saleId, "aria-label": fill(groupWords.take, s.name || s.saleId), checked: recall.take.has(s.saleId), onchange: (/** @type {Event} */ e) => {
         recall?.take[/** @type {HTMLInputElement} */ (e.target).checked ? "add" : "delete"](s.saleId);
         render();
       } }),
@@ -102,14 +102,14 @@ export function groups(page) {
   /** What one recall of several sales asks. @param {string} id @param {Sale[]} sales */
   function recalling(id, sales) {
     const able = sales.filter(mayRecall);
-    if (!recall || recall.of !== id || !able.length) return able.length > 0 && h("p", { class: "others", "data-key": "recall" }, h("button", { class: "recall", onclick: () => ((recall = { of: id, take: new Set(able.map((s) => s.saleId)), trouble: "" }), render()) }, w.recall));
+    if (!recall || recall.of !== id || !able.length) return able.length > 0 && h("p", { class: "others", "data-key": "recall" }, h("button", { class: "recall", onclick: () => ((recall = { of: id, take: new Set(able.map((s) => s.saleId)), trouble: "" }), render()) }, groupWords.recall));
     const asked = recall;
     const chosen = able.filter((s) => asked.take.has(s.saleId));
     const sum = (/** @type {string} */ name) => number(chosen.reduce((n, s) => n + (s.books?.[name] ?? 0), 0));
     const yes = (/** @type {Event} */ event) => {
       event.preventDefault();
       const note = typed("why");
-      asked.trouble = !chosen.length ? w.noneChosen : !note ? words.badNote : typed("typed") !== id ? w.badId : "";
+      asked.trouble = !chosen.length ? groupWords.noneChosen : !note ? words.badNote : typed("typed") !== id ? groupWords.badId : "";
       if (!asked.trouble) {
         recall = undefined;
         all(chosen, "recall", note);
@@ -117,33 +117,33 @@ export function groups(page) {
       render();
     };
     return h("form", { "data-key": "recalling", class: "recalling", onsubmit: yes, novalidate: true },
-      h("h2", {}, fill(w.recallTitle, chosen.length, able.length)),
+      h("h2", {}, fill(groupWords.recallTitle, chosen.length, able.length)),
       h("p", { class: "warns" }, words.recallWarns),
       h("dl", { class: "effect" }, fact(words.unpaid, sum("unpaid")), fact(words.paid, sum("paid")), fact(words.pending, sum("pending"))),
       field("why", words.noteNeeded, { maxlength: 500 }),
-      field("typed", fill(w.typeId, id), { autocapitalize: "off", spellcheck: "false" }),
+      field("typed", fill(groupWords.typeId, id), { autocapitalize: "off", spellcheck: "false" }),
       h("p", { role: "alert", class: "bad" }, asked.trouble),
-      h("p", { class: "answers" }, h("button", { class: "main recall" }, fill(w.yesRecall, chosen.length)), h("button", { type: "button", onclick: () => ((recall = undefined), render()) }, words.no)));
+      h("p", { class: "answers" }, h("button", { class: "main recall" }, fill(groupWords.yesRecall, chosen.length)), h("button", { type: "button", onclick: () => ((recall = undefined), render()) }, words.no)));
   }
 
   /** The page of a group. @param {string} id @param {Sale[] | undefined} sales @param {string} code why there are none */
   function view(id, sales, code) {
     const top = h("p", {}, h("a", { href: "#" }, "← " + words.all));
     const members = bySize((sales ?? []).filter((s) => s.limitGroup === id || s.error));
-    if (!members.length) return [h("div", { "data-key": "none " + id }, top, h("h1", {}, id), h("p", {}, code === "group-not-found" ? w.none : words.loading))];
+    if (!members.length) return [h("div", { "data-key": "none " + id }, top, h("h1", {}, id), h("p", {}, code === "group-not-found" ? groupWords.none : words.loading))];
     const counted = members.filter((s) => s.books);
     const unbalanced = counted.filter((s) => !s.books.balanced).length;
     return [h("div", { "data-key": "group " + id },
       top,
-      h("div", { class: "head" }, h("div", {}, h("h1", { translate: "no" }, id), h("p", { class: "faint" }, fill(w.sizes, members.length), " · ", states(members))), mayChange() && h("a", { href: "#create/" + members[0].saleId }, w.copy)),
+      h("div", { class: "head" }, h("div", {}, h("h1", { translate: "no" }, id), h("p", { class: "faint" }, fill(groupWords.sizes, members.length), " · ", states(members))), mayChange() && h("a", { href: "#create/" + members[0].saleId }, groupWords.copy)),
       h("section", { "data-key": "actions", class: "actions", tabindex: -1, "aria-label": words.actions },
-        members.some(mayPause) && h("div", { "data-key": "pausing", class: "pausing" }, pauseAll(id, members, "note"), field("note", words.note, { maxlength: 500 }), h("p", { class: "faint" }, w.pauseHelp)),
+        members.some(mayPause) && h("div", { "data-key": "pausing", class: "pausing" }, pauseAll(id, members, "note"), field("note", words.note, { maxlength: 500 }), h("p", { class: "faint" }, groupWords.pauseHelp)),
         bar(whole(sold(members)), "left"),
         h("ul", { class: "sizes" }, members.map(row)),
         recalling(id, members)),
       moneyOf(members, page, "#refunds/group/" + id),
       h("section", { "data-key": "receipt", "aria-labelledby": "receipt" }, h("h2", { id: "receipt" }, words.books),
-        h("p", { class: unbalanced ? "bad" : undefined }, unbalanced ? "✕ " + fill(w.unbalanced, unbalanced, counted.length) : !counted.length ? words.notCounted : fill(w.balanced, counted.length, members.length))))];
+        h("p", { class: unbalanced ? "bad" : undefined }, unbalanced ? "✕ " + fill(groupWords.unbalanced, unbalanced, counted.length) : !counted.length ? words.notCounted : fill(groupWords.balanced, counted.length, members.length))))];
   }
 
   return { card, view };

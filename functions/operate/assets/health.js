@@ -3,8 +3,8 @@
 
 import { call, passing, rest } from "./api.js";
 import { h } from "./elements.js";
-import { healthWords as words } from "./healthwords.js";
-import { words as common, duration, fill, number } from "./words.js";
+import { healthWords } from "./healthwords.js";
+import { duration, fill, number, words } from "./words.js";
 
 /** @typedef {import("./elements.js").Child} Child */
 /** @typedef {{alarm: string, page: boolean, runbook: string, says?: string, since?: string, saleId?: string}} Trouble */
@@ -13,10 +13,10 @@ import { words as common, duration, fill, number } from "./words.js";
 /** @typedef {{token: () => string, expire: () => void, render: () => void, mayChange: () => boolean, time: (iso: string) => Node, nameOf: (saleId: string) => string, unsaid: () => Trouble[], pauseOf: (saleId: string) => Child}} Page what the page around it can do */
 
 /** How often it is read, and how long it waits at most after errors, in milliseconds. */
-const every = 10000;
-const longest = 60000;
+const interval = 10000;
+const longestWait = 60000;
 /** The most troubles of one alarm that are shown. */
-const most = 3;
+const mostRows = 3;
 
 /** What is pressed for an alarm; of a sale, if the repair is one of a sale. @type {Record<string, Repair>} */
 const repairs = { OldestPendingAlarm: "resend", DeadLettersAlarm: "redrive", BooksWrongAlarm: "count" };
@@ -25,7 +25,7 @@ const repairs = { OldestPendingAlarm: "resend", DeadLettersAlarm: "redrive", Boo
 const places = { RefundsDueAlarm: (id) => "#refunds/sale/" + id, paused: (id) => "#sale/" + id };
 
 /** @param {object} of @param {string} name @returns {any} */
-const word = (of, name) => /** @type {Record<string, any>} */ (of)[name];
+const healthWord = (of, name) => /** @type {Record<string, any>} */ (of)[name];
 
 /** @param {Page} page */
 export function health(page) {
@@ -53,7 +53,7 @@ export function health(page) {
       }
       old = errors > 1;
       page.render();
-      const wait = errors ? Math.max(a.wait, Math.min(every * 2 ** (errors - 1), longest)) * (1 + Math.random() / 4) : every;
+      const wait = errors ? Math.max(a.wait, Math.min(interval * 2 ** (errors - 1), longestWait)) * (1 + Math.random() / 4) : interval;
       await new Promise((resolve) => {
         wake = () => resolve(0);
         setTimeout(wake, wait);
@@ -65,16 +65,16 @@ export function health(page) {
   async function repair(action, saleId) {
     const key = action + " " + saleId;
     if (told.get(key)?.busy) return;
-    told.set(key, { text: word(words.asking, action), busy: true });
+    told.set(key, { text: healthWord(healthWords.asking, action), busy: true });
     for (let tries = 1; ; tries++) {
       page.render();
       const a = await call("POST", "/operate/repairs", page.token(), { action, ...(saleId && { saleId }) });
       if (a.code === "unauthorized") page.expire();
       if (!passing(a) || !page.token()) {
-        told.set(key, { text: a.code ? fill(words.failed, String(a.body.detail ?? a.code)) : did(a.body), busy: false });
+        told.set(key, { text: a.code ? fill(healthWords.failed, String(a.body.detail ?? a.code)) : did(a.body), busy: false });
         break;
       }
-      told.set(key, { text: words.again, busy: true });
+      told.set(key, { text: healthWords.again, busy: true });
       page.render();
       await rest(a, tries);
     }
@@ -85,11 +85,11 @@ export function health(page) {
   /** What a repair has done. @param {Record<string, any>} b */
   function did(b) {
     if (b.action === "redrive") {
-      return [fill(words.didRedrive, number(b.moved), number(b.deleted)), b.poison && fill(words.stay, number(b.poison)), b.unknown && fill(words.puzzling, number(b.unknown)), !b.done && words.pressAgain].filter(Boolean).join(" ");
+      return [fill(healthWords.didRedrive, number(b.moved), number(b.deleted)), b.poison && fill(healthWords.stay, number(b.poison)), b.unknown && fill(healthWords.puzzling, number(b.unknown)), !b.done && healthWords.pressAgain].filter(Boolean).join(" ");
     }
-    if (!b.done) return words.goesOn;
-    if (b.action === "resend") return fill(words.didResend, b.resent, number(b.pending));
-    return b.balanced ? fill(words.didCount, number(b.pending)) : words.didCountWrong;
+    if (!b.done) return healthWords.goesOn;
+    if (b.action === "resend") return fill(healthWords.didResend, b.resent, number(b.pending));
+    return b.balanced ? fill(healthWords.didCount, number(b.pending)) : healthWords.didCountWrong;
   }
 
   /** What a sign shows. @param {Sign} s */
@@ -97,33 +97,33 @@ export function health(page) {
     // An order has its id within seconds, and is counted every minute: what is younger has probably its id by now.
     const age = s.since ? performance.now() + offset - Date.parse(s.since) : 0;
     if (s.sign === "pending" && age >= (s.level === "green" ? 90000 : 1)) return duration(age);
-    if (s.count === null) return s.troubles.length ? fill(words.failN, s.troubles.length) : words.unknown;
-    if (s.sign === "pending") return s.count ? fill(words.pendingN, number(s.count)) : words.none;
-    if (s.sign === "books") return s.count ? fill(words.wrongN, s.count) : s.troubles.length ? fill(words.failN, s.troubles.length) : words.balance;
-    if (s.sign === "functions" || s.sign === "others") return s.troubles.length ? fill(words.failN, s.troubles.length) : s.sign === "others" ? words.none : words.runs;
-    return s.count ? number(s.count) : s.troubles.length ? fill(words.failN, s.troubles.length) : words.none;
+    if (s.count === null) return s.troubles.length ? fill(healthWords.failN, s.troubles.length) : healthWords.unknown;
+    if (s.sign === "pending") return s.count ? fill(healthWords.pendingN, number(s.count)) : healthWords.none;
+    if (s.sign === "books") return s.count ? fill(healthWords.wrongN, s.count) : s.troubles.length ? fill(healthWords.failN, s.troubles.length) : healthWords.balance;
+    if (s.sign === "functions" || s.sign === "others") return s.troubles.length ? fill(healthWords.failN, s.troubles.length) : s.sign === "others" ? healthWords.none : healthWords.runs;
+    return s.count ? number(s.count) : s.troubles.length ? fill(healthWords.failN, s.troubles.length) : healthWords.none;
   }
 
   /** @param {Sign} s */
   const tile = (s) =>
-    h("li", { "data-key": s.sign, "data-level": s.level }, h("span", { class: "name" }, word(words.signs, s.sign) ?? s.sign), h("b", {}, valueOf(s)), h("small", { class: "heard" }, word(words.levels, s.level)));
+    h("li", { "data-key": s.sign, "data-level": s.level }, h("span", { class: "name" }, healthWord(healthWords.signs, s.sign) ?? s.sign), h("b", {}, valueOf(s)), h("small", { class: "heard" }, healthWord(healthWords.levels, s.level)));
 
   /** A trouble: what is so, what to do, the button and the runbook. @param {Trouble} t */
   function row(t) {
     const { runbook } = document.documentElement.dataset;
-    const [what, first] = words.alarms[t.alarm] ?? [t.says || fill(words.rings, t.alarm), words.see];
+    const [what, first] = healthWords.alarms[t.alarm] ?? [t.says || fill(healthWords.rings, t.alarm), healthWords.see];
     const there = t.saleId && places[t.alarm]?.(t.saleId);
     const action = repairs[t.alarm];
     const may = page.mayChange() && action && (action === "redrive" || t.saleId);
     const said = told.get(action + " " + (action === "redrive" ? "" : t.saleId ?? ""));
     return h("li", { "data-key": t.alarm + " " + (t.saleId ?? ""), "data-level": t.page ? "red" : "amber" },
       h("div", {},
-        h("p", {}, t.saleId && [h("a", { href: "#sale/" + t.saleId, dir: "auto" }, page.nameOf(t.saleId)), common.colon], h("b", { lang: words.alarms[t.alarm] ? undefined : "en" }, what)),
+        h("p", {}, t.saleId && [h("a", { href: "#sale/" + t.saleId, dir: "auto" }, page.nameOf(t.saleId)), words.colon], h("b", { lang: healthWords.alarms[t.alarm] ? undefined : "en" }, what)),
         h("p", {}, first, " ", t.runbook && h("a", { href: runbook ? runbook + "#" + t.runbook : undefined }, t.alarm), t.since && [" · ", page.time(t.since)]),
         said && h("p", { role: "status", class: "did" }, said.text)),
-      there && h("a", { class: "button", href: there }, word(words, t.alarm)),
+      there && h("a", { class: "button", href: there }, healthWord(healthWords, t.alarm)),
       t.alarm === "BooksWrongAlarm" && page.pauseOf(t.saleId ?? ""),
-      may && h("button", { "data-key": "repair", "aria-disabled": !!said?.busy, onclick: () => repair(action, action === "redrive" ? "" : t.saleId ?? "") }, words[action]));
+      may && h("button", { "data-key": "repair", "aria-disabled": !!said?.busy, onclick: () => repair(action, action === "redrive" ? "" : t.saleId ?? "") }, healthWords[action]));
   }
 
   return {
@@ -137,7 +137,7 @@ export function health(page) {
       const of = new Map();
       const rows = troubles.filter(({ alarm }) => {
         of.set(alarm, (of.get(alarm) ?? 0) + 1);
-        return (of.get(alarm) ?? 0) <= most;
+        return (of.get(alarm) ?? 0) <= mostRows;
       });
       const rest = troubles.length - rows.length;
       const well = shown.every((s) => s.level === "green") && !troubles.length;
@@ -145,12 +145,12 @@ export function health(page) {
       const rowKeys = new Set(rows.map((t) => repairs[t.alarm] + " " + (repairs[t.alarm] === "redrive" ? "" : t.saleId ?? "")));
       const done = [...told].filter(([key]) => !rowKeys.has(key));
       return [
-        h("section", { "data-key": "health", class: "health" + (old ? " stale" : ""), "aria-label": words.health },
-          old && h("p", { class: "bad" }, fill(words.cannotLook, duration(performance.now() - read))),
-          h("p", { class: "well" }, well && "✓ " + words.well),
+        h("section", { "data-key": "health", class: "health" + (old ? " stale" : ""), "aria-label": healthWords.health },
+          old && h("p", { class: "bad" }, fill(healthWords.cannotLook, duration(performance.now() - read))),
+          h("p", { class: "well" }, well && "✓ " + healthWords.well),
           h("ul", { class: "signs" }, shown.map(tile)),
           rows.length > 0 && h("ul", { class: "rows" }, rows.map(row)),
-          rest > 0 && h("p", { class: "faint" }, fill(words.more, number(rest))),
+          rest > 0 && h("p", { class: "faint" }, fill(healthWords.more, number(rest))),
           done.map(([key, { text }]) => h("p", { "data-key": key, role: "status", class: "did" }, text))),
       ];
     },

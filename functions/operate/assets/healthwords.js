@@ -3,7 +3,7 @@
 
 import { language } from "./words.js";
 
-const en = {
+const english = {
   health: "Health",
   well: "All is well",
   unknown: "unknown",
@@ -72,10 +72,10 @@ const en = {
   },
 };
 
-/** @typedef {typeof en} HealthWords */
+/** @typedef {typeof english} HealthWords */
 
 /** @type {HealthWords} */
-const zh = {
+const chinese = {
   health: "运行状况",
   well: "一切正常",
   unknown: "未知",
@@ -143,4 +143,4 @@ const zh = {
   },
 };
 
-export const healthWords = language === "zh" ? zh : en;
+export const healthWords = language === "zh" ? chinese : english;

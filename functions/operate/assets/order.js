@@ -6,9 +6,9 @@ import { fill, words } from "./words.js";
 
 /** @typedef {Record<string, any>} Sale */
 /** @typedef {"back" | "kept"} Unit */
-/** @typedef {any} Page what operate.js gives its views */
+/** @typedef {any} Page what views.js gives the other views */
 
-const w = words.order;
+const orderWords = words.order;
 
 /** @param {Page} page */
 export function orders(page) {
@@ -30,21 +30,21 @@ export function orders(page) {
       send(s, { id: crypto.randomUUID(), action: "cancel", orderId, saw: state, unit: asked.unit, ...(note && { note }) });
     };
     const choice = (/** @type {Unit} */ unit) => h("label", { class: "check" },
-      h("input", { type: "radio", name: "unit", value: unit, checked: asked?.unit === unit, onchange: () => asked && set({ ...asked, unit }) }), w[unit]);
+      h("input", { type: "radio", name: "unit", value: unit, checked: asked?.unit === unit, onchange: () => asked && set({ ...asked, unit }) }), orderWords[unit]);
     return h("div", { "data-key": "cancel " + orderId, tabindex: -1 }, !asked ?
-      h("button", { "data-key": "cancel", class: "cancel", "aria-disabled": busy(s), onclick: begin }, w.cancel) :
+      h("button", { "data-key": "cancel", class: "cancel", "aria-disabled": busy(s), onclick: begin }, orderWords.cancel) :
       h("form", { "data-key": "asking", class: "cancelling", onsubmit: confirm, novalidate: true, "aria-labelledby": "cancelling" },
-        h("h3", { id: "cancelling" }, fill(w.title, orderId, word(words.buyerState, state))),
-        h("p", { class: "warns" }, fill(state === "PAID" ? w.paid : amount ? w.unpaid : w.free, amount ?? ""), " ", fill(w.final, user)),
-        h("fieldset", {}, h("legend", {}, w.unit), choice("back"), choice("kept")),
+        h("h3", { id: "cancelling" }, fill(orderWords.title, orderId, word(words.buyerState, state))),
+        h("p", { class: "warns" }, fill(state === "PAID" ? orderWords.paid : amount ? orderWords.unpaid : orderWords.free, amount ?? ""), " ", fill(orderWords.final, user)),
+        h("fieldset", {}, h("legend", {}, orderWords.unit), choice("back"), choice("kept")),
         field("moved", words.note, { maxlength: 500 }),
         h("p", { class: "answers" },
-          h("button", { class: "main recall", "aria-disabled": busy(s) }, w.yes),
+          h("button", { class: "main recall", "aria-disabled": busy(s) }, orderWords.yes),
           h("button", { type: "button", onclick: () => set(undefined) }, words.no))));
   }
 
-  /** What a certain cancellation did. @param {Sale} answer */
-  const did = ({ orderId, payment, unit }) => fill(payment ? w.didPaid : w.didUnpaid, orderId, payment, w[/** @type {Unit} */ (unit)] ?? unit);
-
-  return { cancel, did };
+  return { cancel };
 }
+
+/** What a certain cancellation did. @param {Sale} answer */
+export const cancelled = ({ orderId, payment, unit }) => fill(payment ? orderWords.didPaid : orderWords.didUnpaid, orderId, payment, orderWords[/** @type {Unit} */ (unit)] ?? unit);

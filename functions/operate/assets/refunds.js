@@ -8,7 +8,7 @@ import { fill, number, words } from "./words.js";
 
 /** @typedef {import("./api.js").Answer} Answer */
 /** @typedef {Record<string, any>} Refund as the API shows it */
-/** @typedef {any} Page what operate.js gives its views */
+/** @typedef {any} Page what views.js gives the other views */
 /** @typedef {{line: string, payment: string, outcome: string, refund?: Refund, back?: string}} Line what became of a line of a file, or of a refund that was chosen; "" is due */
 
 const w = words.refunds;

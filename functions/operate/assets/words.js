@@ -402,6 +402,9 @@ export const words = known[/** @type {keyof typeof known} */ (language)];
 /** @param {string} text @param {...(string | number)} values */
 export const fill = (text, ...values) => text.replace(/\{(\d)(?:\|(\w+)\|(\w+))?\}/g, (_, i, one, many) => String(values[i]) + (one ? ` ${String(values[i]) === "1" ? one : many}` : ""));
 
+/** A word that may be missing. @param {object} of @param {unknown} name @returns {string} */
+export const word = (of, name) => /** @type {Record<string, string>} */ (of)[String(name)] ?? String(name);
+
 /** @param {number | bigint} n */
 export const number = (n) => n.toLocaleString(language);
 

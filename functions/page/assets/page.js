@@ -3,7 +3,7 @@
 // buyer presses the button.
 
 import { awake, call, now, offline, passing, slept } from "./api.js";
-import { available, ended, expire, finish, renew, signIn, signOut, token as tokenAt, validSale } from "./signin.js";
+import { available, ended, expire, finish, renew, signIn, signOut, tokenAt, validSale } from "./signin.js";
 import { countdown, dates, fill, language, locale, words } from "./words.js";
 
 /** @typedef {import("./api.js").Answer} Answer */

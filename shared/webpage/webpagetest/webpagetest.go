@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"flashsale/shared/webpage"
@@ -40,6 +41,9 @@ func Text(t testing.TB, r webpage.Response) string {
 // forbidden is what a page's policy refuses in its HTML. A blocked part is easily overlooked.
 var forbidden = regexp.MustCompile(`(?i)<script(?:>| [^>]*>)\s*[^<\s]|<style|\sstyle=|\son\w+=|https?://`)
 
+// export is what other scripts may import of one.
+var export = regexp.MustCompile(`export \w+ \w+`)
+
 // Examine fails the test if the page whose files are given lacks a file, weighs more than
 // budget bytes, compressed, or has in its HTML what its policy forbids. data are for its
 // template. With the files that scripts load later, not on every page, it may have a third more.
@@ -57,23 +61,35 @@ func Examine(t *testing.T, source fs.FS, data any, budget int, later ...string) 
 		t.Errorf("the page has %q, which its policy forbids", found)
 	}
 	weight, added := len(html.Body)*3/4, 0
+	together := page.Asset("modules.js", "gzip")
+	weigh := func(name string, r webpage.Response) {
+		if size := len(r.Body) * 3 / 4; slices.Contains(later, name) {
+			added += size
+		} else {
+			weight += size
+		}
+		if r.StatusCode != 200 || Text(t, r) == "" {
+			t.Errorf("%s: the page does not refer to it, or it is empty", name)
+		}
+	}
+	if together.StatusCode == 200 {
+		weigh("modules.js", together)
+	}
 	for _, folder := range []fs.FS{source, webpage.Common} {
 		files, err := fs.Glob(folder, "*")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range files {
-			if name == "page.html" {
-				continue
-			}
 			r := page.Asset(name, "gzip")
-			if size := len(r.Body) * 3 / 4; slices.Contains(later, name) {
-				added += size
-			} else {
-				weight += size
+			text, err := fs.ReadFile(folder, name)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if r.StatusCode != 200 || Text(t, r) == "" {
-				t.Errorf("%s: the page does not refer to it, or it is empty", name)
+			exported := export.FindSubmatch(text)
+			inside := r.StatusCode == 404 && exported != nil && strings.Contains(Text(t, together), string(exported[0]))
+			if name != "page.html" && !inside {
+				weigh(name, r)
 			}
 		}
 	}

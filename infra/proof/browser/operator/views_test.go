@@ -149,7 +149,7 @@ func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
 	s := market(t)
 	tab := s.tab(t, "operator alice")
 	tab.Intercept(func(r browser.Request) browser.Answer {
-		return browser.Answer{Refused: strings.HasPrefix(r.Path, "/assets/words.")}
+		return browser.Answer{Refused: strings.HasPrefix(r.Path, "/assets/modules.")}
 	})
 	tab.Open(s.URL + "/")
 	tab.Wait("getComputedStyle(document.querySelector('#old')).visibility === 'visible'")
@@ -165,7 +165,7 @@ func TestAViewWhoseScriptDoesNotArriveIsAskedForAgain(t *testing.T) {
 	s := market(t)
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
-	for script, view := range map[string][2]string{"create": {"#create", "What is sold"}, "createwords": {"#create/moutai", "What is sold"}, "refunds": {"#refunds", "Show done ones"}, "chart": {"#sale/moutai", "Over time"}} {
+	for script, view := range map[string][2]string{"create": {"#create", "What is sold"}, "refunds": {"#refunds", "Show done ones"}, "chart": {"#sale/moutai", "Over time"}} {
 		for name, first := range map[string]browser.Answer{"no answer": {Until: never}, "no network": {Refused: true}} {
 			t.Run(script+" "+name, func(t *testing.T) {
 				tab := s.tab(t, "operator alice")
