@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
+	"sync/atomic"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/fetch"
@@ -41,6 +43,22 @@ func (t *Tab) Intercept(decide func(Request) Answer) {
 	t.decide = decide
 	t.mu.Unlock()
 	t.intercept.Do(t.startIntercept)
+}
+
+// Answers gives the first requests of the method whose path ends so these answers in turn; what comes later, and every other
+// request, passes.
+func (t *Tab) Answers(method, end string, answers ...Answer) {
+	t.tb.Helper()
+	var n atomic.Int64
+	t.Intercept(func(r Request) Answer {
+		if r.Method != method || !strings.HasSuffix(r.Path, end) {
+			return Answer{}
+		}
+		if i := int(n.Add(1)) - 1; i < len(answers) {
+			return answers[i]
+		}
+		return Answer{}
+	})
 }
 
 func (t *Tab) startIntercept() {

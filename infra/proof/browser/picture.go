@@ -14,7 +14,7 @@ import (
 // has held in turn, and writes what is then to be seen as a PNG. A condition may act: what it
 // asks for, such as another page, is there before the next one holds.
 func (b *Browser) Picture(path, address string, width, height int64, conditions ...string) error {
-	const patience = 2 * time.Minute
+	const patience = 4 * time.Minute
 	tab, end := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	defer end()
 	ctx, cancel := context.WithTimeout(tab, patience)

@@ -310,3 +310,17 @@ func (t *Tab) Prefer(feature, value string) {
 		Features: []*emulation.MediaFeature{{Name: feature, Value: value}},
 	})
 }
+
+// Translate writes another text in place of each on the page that has letters, as a browser does that translates.
+func (t *Tab) Translate() {
+	t.tb.Helper()
+	Eval[any](t, `(() => {
+		const texts = [], walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+		while (walker.nextNode()) texts.push(walker.currentNode);
+		for (const text of texts) {
+			if (/\p{L}/u.test(text.data) && !text.parentElement.closest("[translate=no], script, style, font")) text.replaceWith(Object.assign(document.createElement("font"), { textContent: "~" + text.data }));
+		}
+		for (const e of document.querySelectorAll("[aria-label]")) e.ariaLabel = "~" + e.ariaLabel;
+		for (const e of document.querySelectorAll("img")) e.alt = "~" + e.alt.replace("~", "");
+	})()`)
+}

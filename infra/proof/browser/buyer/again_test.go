@@ -88,8 +88,9 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		holder: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, then: { payWithin: 60, state: "RECALLED" }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] } },
 		reserved: { first: { payWithin: 600 }, claim: { state: "PENDING" }, later: { state: "CONFIRMED", payBy: 600 } },
 		late: { first: { payWithin: 60 }, claim: { state: "CONFIRMED", payBy: -30 }, later: { state: "PAID", payBy: -30 } },
-		office: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }, { amount: 700, currency: "CNY", refundedAt: "2026-11-11T12:00:00Z" }] } },
+		operator: { first: { payWithin: 60 }, claim: { state: "PAID", payBy: -60 }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }, { amount: 700, currency: "CNY", refundedAt: "2026-11-11T12:00:00Z" }] } },
 		refunded: { first: { payWithin: 60, state: "RECALLED" }, claim: { state: "PAID" }, later: { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] } },
+		expired: { first: { state: "RECALLED" }, claim: { state: "EXPIRED", refunds: [{ amount: 500, currency: "CNY" }] } },
 		paying: { first: { payWithin: 600 }, claim: { state: "CONFIRMED", payBy: 600, paymentUrl: "/pay" }, then: { payWithin: 600, state: "RECALLED" }, later: { state: "PAID", payBy: 600 } },
 	`)
 	for id, want := range map[string]struct{ from, to, shows, never string }{
@@ -106,8 +107,9 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		"holder":   {"paid", "recalledOrder", "Your payment of ¥5.00 will be paid back.", ""},
 		"reserved": {"reserved", "unpaid", "Pay by ", ""},
 		"late":     {"late", "paid", "Thank you.", ""},
-		"office":   {"paid", "cancelled", "Your payment of ¥5.00 will be paid back.\nYour payment of ¥7.00 was paid back on November 11, 2026.", ""},
+		"operator": {"paid", "cancelled", "Your payment of ¥5.00 will be paid back.\nYour payment of ¥7.00 was paid back on November 11, 2026.", ""},
 		"refunded": {"recalledOrder", "recalledOrder", "Your payment of ¥5.00 will be paid back.", ""},
+		"expired":  {"expired", "expired", "Your payment of ¥5.00 will be paid back.", ""},
 		"paying":   {"unpaid", "recalledOrder", "Whatever you have paid for it is paid back.", "paid"},
 	} {
 		at := map[bool]string{true: "/g/", false: "/s/"}[id == "sizes"]
@@ -156,11 +158,6 @@ func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
 		t.Errorf("a look after ten minutes asks for %v in all, want sale and claim twice", got)
 	}
 	waitState(tab, "confirmed")
-	// The office cancels it.
-	browser.Eval[any](tab, `(scenes.s.later = { state: "CANCELLED", refunds: [{ amount: 500, currency: "CNY" }] }, look(true), pass(60))`)
-	browser.Eval[any](tab, "(look(false), pass(1))")
-	waitState(tab, "cancelled")
-	tab.WaitText("will be paid back")
 }
 
 // An answer may be overtaken by a newer one: nobody is asked to pay for what is paid.
@@ -197,7 +194,7 @@ func TestANetworkThatComesBackIsNoticed(t *testing.T) {
 	if text := browser.Eval[string](tab, "document.body.innerText"); strings.Contains(text, "You are offline") {
 		t.Errorf("an answer came, and the page says\n%s", text)
 	}
-	posts(tab, browser.Answer{Refused: true}, browser.Problem(503, "busy", "1"))
+	tab.Answers("POST", "", browser.Answer{Refused: true}, browser.Problem(503, "busy", "1"))
 	tab.Click(button)
 	examine(t, tab, "offline", "You are offline.")
 	passTime(t, tab, "confirmed")
@@ -288,15 +285,7 @@ func TestATranslationByTheBrowserStays(t *testing.T) {
 		sizes: { first: { a: { name: "Shoe 42" }, b: { name: "Shoe 43" } }, then: { a: { name: "Shoe 42", remaining: 3 }, b: { name: "Shoe 43" } } },
 		soon: { first: { state: "NOT_OPEN", opens: 90, image: "`+imageOrigin+`/none.svg" }, then: { opens: 90 } },
 	`)
-	tab.Before(`translate = () => {
-		const texts = [], walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
-		while (walker.nextNode()) texts.push(walker.currentNode);
-		for (const text of texts) {
-			if (/\p{L}/u.test(text.data) && !text.parentElement.closest("[translate=no], script, style, font")) text.replaceWith(Object.assign(document.createElement("font"), { textContent: "~" + text.data }));
-		}
-		for (const img of document.querySelectorAll("img")) img.alt = "~" + img.alt.replace("~", "");
-	};
-	told = () => document.title + "\n" + [...document.querySelectorAll("main, img")].map((e) => e.innerText + e.alt).join("\n")`)
+	tab.Before(`told = () => document.title + "\n" + [...document.querySelectorAll("main, img")].map((e) => e.innerText + e.alt).join("\n")`)
 	shows(tab, "", "", "") // the picture
 	for address, then := range map[string]struct{ numbers, says string }{
 		"/s/hold":  {`^S hold\nCN¥899.00\nOrder id 1$`, "Paid. It’s yours!"},
@@ -308,7 +297,8 @@ func TestATranslationByTheBrowserStays(t *testing.T) {
 		if address == "/s/soon" {
 			tab.Wait("document.querySelector('#picture').hidden")
 		}
-		told := browser.Eval[[2]string](tab, "(translate(), [told(), countdown.innerText])")
+		tab.Translate()
+		told := browser.Eval[[2]string](tab, "[told(), countdown.innerText]")
 		before, shown := told[0], told[1]
 		browser.Eval[any](tab, "pass(5)")
 		if line := tab.Text(line); !strings.HasPrefix(line, "~") {

@@ -5,10 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,11 +28,15 @@ type lot struct {
 	rank      draw.Rank
 	signature string
 
-	sale   atomic.Pointer[func() browser.Answer]
-	entry  atomic.Pointer[browser.Answer] // to a look at it
-	put    atomic.Pointer[browser.Answer] // to an entering
-	order  atomic.Pointer[browser.Answer]
-	leaves atomic.Pointer[string] // of the roll's page, as JSON
+	receipt browser.Answer
+	mu      sync.Mutex
+	answers map[string]browser.Answer // by method and path below the sale's
+}
+
+func (l *lot) set(request string, a browser.Answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answers[request] = a
 }
 
 var noEntry = browser.Problem(404, "entry-not-found", "")
@@ -45,36 +49,36 @@ func newLot(tab *browser.Tab, user string, entered bool) *lot {
 	signature, _ := hex.DecodeString(l.signature)
 	l.seed = draw.SeedOf(l.id, l.roll, sha256.Sum256(signature))
 	l.rank = draw.RankOf(l.seed, l.leaf)
-	receipt := browser.Answer{Status: 200, Body: fmt.Sprintf(`{"nonce":"%s","leaf":"%s","enteredAt":"2026-11-11T12:00:00.000Z"}`, l.nonce, l.leaf)}
-	l.put.Store(&receipt)
-	if l.entry.Store(&noEntry); entered {
-		l.entry.Store(&receipt)
+	l.receipt = receiptOf(l.nonce, l.leaf)
+	l.answers = map[string]browser.Answer{"PUT /entries/me": l.receipt, "GET /entries/me": noEntry, "GET /orders/me": browser.Problem(404, "order-not-found", "")}
+	if entered {
+		l.set("GET /entries/me", l.receipt)
 	}
-	leaves := fmt.Sprintf(`["%s"]`, l.leaf)
-	l.leaves.Store(&leaves)
+	l.leaves(fmt.Sprintf(`["%s"]`, l.leaf))
 	tab.Intercept(l.answer)
 	return l
 }
 
 func (l *lot) answer(r browser.Request) browser.Answer {
 	path, ours := strings.CutPrefix(r.Path, "/sales/"+l.id)
-	switch {
-	case !ours:
+	if !ours {
 		return browser.Answer{}
-	case r.Method == http.MethodPut && path == "/entries/me":
-		return *l.put.Load()
-	case r.Method == http.MethodPost:
-		return *l.order.Load()
-	case path == "/entries/me":
-		return *l.entry.Load()
-	case path == "/orders/me":
-		return browser.Problem(404, "order-not-found", "")
-	case path == "/roll/"+l.leaf.String()[:2]:
-		return browser.Answer{Status: 200, Body: `{"leaves":` + *l.leaves.Load() + `}`}
-	case path == "":
-		return (*l.sale.Load())()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a, known := l.answers[r.Method+" "+path]; known {
+		return a
 	}
 	return browser.Answer{Status: 400, Body: "{}"}
+}
+
+// leaves sets those of the roll's page, as JSON.
+func (l *lot) leaves(text string) {
+	l.set("GET /roll/"+l.leaf.String()[:2], browser.Answer{Status: 200, Body: `{"leaves":` + text + `}`})
+}
+
+func receiptOf(nonce draw.Nonce, leaf draw.Leaf) browser.Answer {
+	return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"nonce":"%s","leaf":"%s","enteredAt":"2026-11-11T12:00:00.000Z"}`, nonce, leaf)}
 }
 
 // shows makes the shop show the sale with its first call so long after now. Entering begins
@@ -82,11 +86,8 @@ func (l *lot) answer(r browser.Request) browser.Answer {
 // members of the draw, which begin with a comma.
 func (l *lot) shows(state string, opens time.Duration, more string) {
 	at := time.Now().Add(opens)
-	f := func() browser.Answer {
-		return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"saleId":%q,"name":%q,"state":%q,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":9,"draw":{"enterFrom":%q,"enterUntil":%q,"keepHours":4%s}}`,
-			l.id, cmp.Or(l.name, "S"), state, instant(at), instant(at.Add(10*time.Hour)), instant(at.Add(-opens)), instant(at.Add(-3*time.Hour)), instant(at.Add(-2*time.Hour)), more)}
-	}
-	l.sale.Store(&f)
+	l.set("GET ", browser.Answer{Status: 200, Body: fmt.Sprintf(`{"saleId":%q,"name":%q,"state":%q,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":9,"draw":{"enterFrom":%q,"enterUntil":%q,"keepHours":4%s}}`,
+		l.id, cmp.Or(l.name, "S"), state, instant(at), instant(at.Add(10*time.Hour)), instant(at.Add(-opens)), instant(at.Add(-3*time.Hour)), instant(at.Add(-2*time.Hour)), more)})
 }
 
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
@@ -212,14 +213,14 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 			tab := map[bool]*browser.Tab{true: out, false: in}[s.nobody]
 			l := newLot(tab, user, s.entered)
 			if s.entry.Status != 0 {
-				l.entry.Store(&s.entry)
+				l.set("GET /entries/me", s.entry)
 			}
 			l.shows(s.phase, s.opens, s.draw(l))
 			tab.Language("en-US,en")
 			l.open(tab)
 			if s.press.Status != 0 {
-				l.put.Store(&s.press)
-				l.order.Store(&s.press)
+				l.set("PUT /entries/me", s.press)
+				l.set("POST /orders", s.press)
 				tab.Click(button)
 			}
 			examine(t, tab, s.state, s.says)
@@ -337,8 +338,7 @@ func TestAnotherRollAndOneWithoutTheBuyerAreNoticed(t *testing.T) {
 		},
 		"a leaf of somebody else": func(l *lot) (string, string) {
 			l.nonce = draw.Nonce{1}
-			forged := browser.Answer{Status: 200, Body: fmt.Sprintf(`{"nonce":"%s","leaf":"%s","enteredAt":"2026-11-11T12:00:00.000Z"}`, l.nonce, l.leaf)}
-			l.entry.Store(&forged)
+			l.set("GET /entries/me", receiptOf(l.nonce, l.leaf))
 			return "", l.rolled()
 		},
 	} {
@@ -354,8 +354,7 @@ func TestAnotherRollAndOneWithoutTheBuyerAreNoticed(t *testing.T) {
 	}
 	l := newLot(tab, user, true)
 	l.shows("NOT_OPEN", time.Hour, l.rolled())
-	missing := "[]"
-	l.leaves.Store(&missing)
+	l.leaves("[]")
 	tab.Open(shop.page(l.id))
 	tab.Wait("!['loading', 'onRoll'].includes(document.querySelector('main')?.dataset.state)")
 	examine(t, tab, "notOnRoll", "Your entry is not on the roll.")
@@ -371,7 +370,7 @@ func TestAnEntryOfAnotherDeviceIsFoundWhenEnteringIsOver(t *testing.T) {
 	l.shows("NOT_OPEN", 2*time.Hour+time.Minute, "")
 	l.open(tab)
 	waitState(tab, "enter")
-	l.entry.Store(l.put.Load())
+	l.set("GET /entries/me", l.receipt)
 	tab.Advance(9 * time.Minute)
 	tab.Advance(9 * time.Minute)
 	waitState(tab, "entered")
@@ -388,20 +387,18 @@ func TestADrawIsEnteredOnceAndItsReceiptIsKept(t *testing.T) {
 	l.shows("NOT_OPEN", 5*time.Hour/2, "")
 	l.open(tab)
 	waitState(tab, "enter")
-	receipt := *l.put.Load()
 	hold := make(chan struct{})
-	l.put.Store(&browser.Answer{Refused: true, Until: hold})
+	l.set("PUT /entries/me", browser.Answer{Refused: true, Until: hold})
 	browser.Eval[bool](tab, "(act.click(), act.click(), true)")
 	waitState(tab, "entering")
 	close(hold)
 	waitState(tab, "busy")
-	l.put.Store(&receipt)
+	l.set("PUT /entries/me", l.receipt)
 	passTime(t, tab, "entered")
 	if n := tab.Count("PUT", "/sales/"+l.id+"/entries/me"); n != 2 {
 		t.Fatalf("the page sent %d entries, want one and its repeat", n)
 	}
-	busy := browser.Problem(503, "busy", "1")
-	l.entry.Store(&busy)
+	l.set("GET /entries/me", browser.Problem(503, "busy", "1"))
 	tab.Reload()
 	waitState(tab, "entered")
 	if got := tab.Text("#receipt"); !strings.Contains(got, l.leaf.String()) || !strings.Contains(got, "November 11, 2026") {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,20 +19,6 @@ func keys(tab *browser.Tab) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// posts makes the answers to the tab's orders; "" lets an order pass.
-func posts(tab *browser.Tab, answers ...browser.Answer) {
-	var n atomic.Int64
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Method != http.MethodPost {
-			return browser.Answer{}
-		}
-		if i := int(n.Add(1)) - 1; i < len(answers) {
-			return answers[i]
-		}
-		return browser.Answer{}
-	})
 }
 
 func wantKeys(t testing.TB, tab *browser.Tab, want ...string) {
@@ -111,7 +96,7 @@ func TestAnOrderAfterAReloadHasTheKey(t *testing.T) {
 	waitState(tab, "open")
 	hold := make(chan struct{})
 	defer close(hold)
-	posts(tab, browser.Answer{Until: hold})
+	tab.Answers("POST", "", browser.Answer{Until: hold})
 	tab.Click(button)
 	examine(t, tab, "sending", "Sending your order …")
 	tab.Click(button) // does nothing
@@ -135,7 +120,7 @@ func TestABusyShopIsAskedAgainUnderOneKeyNotTooSoonAndNotForEver(t *testing.T) {
 	tab.Clock(0)
 	tab.Open(shop.page(saleID))
 	waitState(tab, "open")
-	posts(tab, append([]browser.Answer{{Lost: true}}, slices.Repeat([]browser.Answer{browser.Problem(503, "busy", "60")}, 98)...)...)
+	tab.Answers("POST", "", append([]browser.Answer{{Lost: true}}, slices.Repeat([]browser.Answer{browser.Problem(503, "busy", "60")}, 98)...)...)
 	tab.Click(button)
 	waitState(tab, "busy")
 	until := func(orders int, step time.Duration) {
@@ -157,7 +142,7 @@ func TestABusyShopIsAskedAgainUnderOneKeyNotTooSoonAndNotForEver(t *testing.T) {
 	if stored := browser.Eval[[]string](tab, "[...Object.keys(sessionStorage), ...Object.keys(localStorage), document.cookie].filter((k) => k && k !== 'token')"); len(stored) > 0 {
 		t.Errorf("the page stores %q", stored)
 	}
-	posts(tab)
+	tab.Answers("POST", "")
 	tab.Click(button)
 	passTime(t, tab, "confirmed")
 	wantKeys(t, tab, append([]string{""}, slices.Repeat([]string{"page"}, 9)...)...)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/kit/wait"
 	"flashsale/infra/proof/browser"
 )
 
@@ -96,7 +97,7 @@ func TestASignInIsRenewedBeforeItEnds(t *testing.T) {
 	for i, pass := range []time.Duration{50 * time.Minute, 5 * time.Minute, 5 * time.Hour} {
 		passed.Add(int64(pass / time.Second))
 		tab.Advance(pass)
-		waitUntil(t, "another renewal", func() bool {
+		wait.Until(t, limit, "another renewal", func() bool {
 			if renewals() > i {
 				t.Fatalf("%d renewals after %v, want %d", renewals(), pass, i)
 			}
@@ -133,7 +134,7 @@ func TestABuyerWhoComesBackAfterTheTokensEndStaysSignedIn(t *testing.T) {
 	shop.buy(t, saleID, user)
 	tab, slow := shop.tab(t, ""), make(chan struct{})
 	renewed := browser.Answer{Status: 200, Until: slow, Body: fmt.Sprintf(`{"access_token":%q,"expires_in":3600}`, shop.token(t, user))}
-	posts(tab, renewed, renewed)
+	tab.Answers("POST", "", renewed, renewed)
 	tab.Before(`sessionStorage.token ??= JSON.stringify({ access: "A", expires: Date.now() - 1000, refresh: "R" })`)
 	tab.Open(shop.page(saleID))
 	waitState(tab, "signedOut")
@@ -147,25 +148,6 @@ func TestABuyerWhoComesBackAfterTheTokensEndStaysSignedIn(t *testing.T) {
 	tab.WaitText("Sign out")
 }
 
-// The page has slept for longer than the token lasts, and the office has cancelled the order.
-func TestAPageThatHasSleptIsRenewedAndUpToDate(t *testing.T) {
-	t.Parallel()
-	user := newID("user")
-	tab := shop.tab(t, "")
-	tab.Clock(0)
-	posts(tab, browser.Answer{Status: 200, Body: `{"access_token":"` + shop.token(t, user, "ttl", "7200") + `"}`})
-	scenes(tab, `s: { first: { payWithin: 60 }, claim: { state: "PAID" }, later: { state: "CANCELLED" } }`)
-	tab.Before(fmt.Sprintf(`sessionStorage.token = JSON.stringify({ access: %q, expires: %d, refresh: "R" })`, shop.token(t, user), time.Now().Add(time.Hour).UnixMilli()))
-	tab.Open(shop.page("s"))
-	waitState(tab, "paid")
-	browser.Eval[any](tab, "((awake) => (window.changed = true, Date.now = () => awake() + 3700000, pass(2)))(Date.now)")
-	waitState(tab, "cancelled")
-	tab.WaitText("Sign out")
-	if n := tab.Count("POST", "/_local/oauth2/token"); n != 1 {
-		t.Errorf("%d renewals, want one", n)
-	}
-}
-
 // A provider that fails is not asked by all pages every second, and who signs out meanwhile stays signed out.
 func TestARenewalIsTriedOnceAMinute(t *testing.T) {
 	t.Parallel()
@@ -175,20 +157,20 @@ func TestARenewalIsTriedOnceAMinute(t *testing.T) {
 	scenes(tab, `s: {}`)
 	slow := make(chan struct{})
 	busy := browser.Answer{Status: 503, Body: "{}"}
-	posts(tab, busy, busy, busy, browser.Answer{Status: 200, Until: slow, Body: `{"access_token":"` + shop.token(t, user) + `"}`})
+	tab.Answers("POST", "", busy, busy, busy, browser.Answer{Status: 200, Until: slow, Body: `{"access_token":"` + shop.token(t, user) + `"}`})
 	tab.Before(fmt.Sprintf(`sessionStorage.token = JSON.stringify({ access: %q, expires: Date.now() + 200000, refresh: "R" })`, shop.token(t, user)))
 	renewals := func() int { return tab.Count("POST", "/_local/oauth2/token") }
 	tab.Open(shop.page("s"))
 	waitState(tab, "open")
 	for want := 1; want < 4; want++ {
-		waitUntil(t, "another renewal", func() bool { return renewals() >= want })
+		wait.Until(t, limit, "another renewal", func() bool { return renewals() >= want })
 		time.Sleep(100 * time.Millisecond) // its answer
 		if browser.Eval[any](tab, "pass(50)"); renewals() != want {
 			t.Fatalf("%d renewals, want %d", renewals(), want)
 		}
 		tab.Advance(12 * time.Second)
 	}
-	waitUntil(t, "the last renewal", func() bool { return renewals() == 4 })
+	wait.Until(t, limit, "the last renewal", func() bool { return renewals() == 4 })
 	browser.Eval[any](tab, "sessionStorage.removeItem('token')")
 	close(slow)
 	time.Sleep(200 * time.Millisecond)
@@ -214,7 +196,7 @@ func TestAnOrderOutlastsARenewalThatFails(t *testing.T) {
 			tab.Before(fmt.Sprintf(`sessionStorage.token ??= JSON.stringify({access: %q, expires: %d, refresh: "R"})`, shop.token(t, user), time.Now().Add(time.Hour).UnixMilli()))
 			tab.Open(shop.page(saleID))
 			waitState(tab, "open")
-			posts(tab, browser.Problem(401, "unauthorized", ""), renewal, renewal, browser.Answer{Status: 200, Body: `{"access_token":"` + shop.token(t, user) + `"}`})
+			tab.Answers("POST", "", browser.Problem(401, "unauthorized", ""), renewal, renewal, browser.Answer{Status: 200, Body: `{"access_token":"` + shop.token(t, user) + `"}`})
 			tab.Click(button)
 			tab.Wait("['sending', 'busy'].includes(main.dataset.state)")
 			tab.Advance(14 * time.Second)

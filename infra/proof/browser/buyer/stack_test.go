@@ -202,16 +202,6 @@ func waitState(tab *browser.Tab, state string) {
 	tab.Wait(fmt.Sprintf("document.querySelector('main')?.dataset.state === %q", state))
 }
 
-// waitUntil waits until something is so.
-func waitUntil(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after %v not yet: %s", limit, what)
-		}
-	}
-}
-
 // noteStates makes the pages that are opened afterwards note each state that they show.
 func noteStates(tab *browser.Tab) {
 	tab.Before(`window.shown = [];

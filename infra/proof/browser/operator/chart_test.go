@@ -21,7 +21,7 @@ func (s *shop) purchases(w http.ResponseWriter, _ *http.Request) {
 func TestASaleIsShownOverTimeByItsCountAndByTheStacksMetrics(t *testing.T) {
 	t.Parallel()
 	s := market(t)
-	books := s.sales["moutai"]["books"].(object)
+	books := s.made["moutai"]["books"].(object)
 	books["accepted"] = object{"from": instant(time.Now().Add(-time.Hour)), "every": 2, "counts": []int{30, 15, 0, 1}}
 	tab := s.tab(t, "viewer dave")
 	tab.Clock(0)

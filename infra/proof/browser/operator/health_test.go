@@ -99,16 +99,7 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 	if n := browser.Eval[int](tab, "document.querySelectorAll('.rows a[href=\"#refunds/sale/moutai\"]').length"); n != 1 {
 		t.Errorf("%d rows lead to the refunds, want one", n)
 	}
-	n := 0
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Path != "/operate/repairs" {
-			return browser.Answer{}
-		}
-		if n++; n == 1 {
-			return browser.Answer{Lost: true}
-		}
-		return browser.Answer{}
-	})
+	tab.Answers("POST", "/operate/repairs", browser.Answer{Lost: true})
 	pressIn(tab, "OldestPendingAlarm")
 	tab.WaitText("2 messages sent again, 47 pending.")
 	pressIn(tab, "BooksWrongAlarm")

@@ -3,11 +3,8 @@ package operator
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -19,41 +16,18 @@ import (
 	"flashsale/shared/sale"
 )
 
-// refunds answers as OperateFunction does, which it is.
-func (s *shop) refunds(w http.ResponseWriter, r *http.Request) {
-	role, actor, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
-	if !ok {
-		answer(w, 401, object{"message": "Unauthorized"})
-		return
-	}
-	body, _ := io.ReadAll(r.Body)
-	query := map[string]string{}
-	for name, values := range r.URL.Query() {
-		query[name] = values[0]
-	}
-	event, _ := json.Marshal(object{
-		"version": "2.0", "routeKey": r.Method + " " + r.URL.Path, "queryStringParameters": query, "headers": object{"content-type": r.Header.Get("Content-Type")}, "body": string(body),
-		"requestContext": object{"authorizer": object{"jwt": object{"claims": object{"sub": actor, "roles": "flashsale-" + role}}}},
-	})
-	var response struct {
-		StatusCode int
-		Headers    map[string]string
-		Body       string
-	}
-	out, err := s.function.Invoke(r.Context(), event)
-	if err := errors.Join(err, json.Unmarshal(out, &response)); err != nil {
-		answer(w, 500, object{"message": err.Error()})
-		return
-	}
-	for name, value := range response.Headers {
-		w.Header().Set(name, value)
-	}
-	w.WriteHeader(response.StatusCode)
-	_, _ = io.WriteString(w, response.Body)
-}
-
 // buyer pays again and again.
 const buyer = `=HYPERLINK("x");=1+1`
+
+// buys returns the id of the order that a user has placed.
+func (s *shop) buys(saleID, user string) uint64 {
+	ctx := context.Background()
+	bought, err := s.book.Purchase(ctx, ledger.Request{SaleID: saleID, User: user})
+	if err != nil {
+		panic(err)
+	}
+	return s.book.Confirm(ctx, []ledger.ClaimRef{{SaleID: saleID, User: user, ClaimID: bought.Claim.ID}})[0].Order.ID
+}
 
 // owes adds n refunds of a sale that are due, of 1,499.00 CNY and a cent more each, unless changed.
 func (s *shop) owes(saleID string, n int, changes ...func(i int, p *sale.Payment)) {
@@ -61,10 +35,8 @@ func (s *shop) owes(saleID string, n int, changes ...func(i int, p *sale.Payment
 	p := sale.Payment{Provider: "stripe", Reference: "pi", SaleID: saleID, Amount: 1, Currency: "CNY"}
 	var err error
 	if saleID != "" {
-		bought, failed := s.book.Purchase(ctx, ledger.Request{SaleID: saleID, User: buyer})
-		p.OrderID = s.book.Confirm(ctx, []ledger.ClaimRef{{SaleID: saleID, User: buyer, ClaimID: bought.Claim.ID}})[0].Order.ID
+		p.OrderID = s.buys(saleID, buyer)
 		_, err = s.book.Pay(ctx, p)
-		err = errors.Join(failed, err)
 	}
 	for i := range n {
 		p := p
@@ -114,18 +86,6 @@ func (s *shop) shoe(sizes ...int) {
 // marks returns the requests so far that mark refunds.
 func marks(tab *browser.Tab) int { return tab.Count("POST", "/operate/refunds") }
 
-// answerMarks makes the tab's marks get that answer; the zero answer lets one through.
-func answerMarks(tab *browser.Tab, answer func(n int) browser.Answer) {
-	n := 0
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Method != "POST" || r.Path != "/operate/refunds" {
-			return browser.Answer{}
-		}
-		n++
-		return answer(n)
-	})
-}
-
 func TestRefundsAreFoundChosenAndMarkedOnce(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -144,12 +104,7 @@ func TestRefundsAreFoundChosenAndMarkedOnce(t *testing.T) {
 	tab.WaitText("All 1 due", "Mark 1 as refunded · CN¥1,500.19") // what is hidden is not marked
 	browser.Eval[bool](tab, `(() => { const find = document.querySelector("#find"); find.value = "moutai_011"; return find.dispatchEvent(new Event("input")); })()`)
 	tab.WaitText("Mark 9 as refunded · CN¥13,501.35")
-	answerMarks(tab, func(n int) browser.Answer {
-		if n == 1 {
-			return browser.Problem(503, "busy", "1")
-		}
-		return browser.Answer{}
-	})
+	tab.Answers("POST", "/operate/refunds", browser.Problem(503, "busy", "1"))
 	tab.Click("[data-key=mark]")
 	tab.WaitText("Mark 9 as refunded? CN¥13,501.35")
 	if n := marks(tab); n != 0 {
@@ -209,7 +164,7 @@ func TestALostAnswerToAMarkIsNotSomebodyElses(t *testing.T) {
 		}
 		return dynamotest.Fault{}
 	})
-	answerMarks(tab, func(n int) browser.Answer { return browser.Answer{Lost: n == 1} })
+	tab.Answers("POST", "/operate/refunds", browser.Answer{Lost: true})
 	tab.Click("#every")
 	tab.Click("[data-key=mark]")
 	tab.Click("[data-key=asked] button.main")
@@ -220,14 +175,15 @@ func TestMarksThatAreCutShortAreNobodyElses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		answer browser.Answer
+		times  int
 		shown  string // then
 		next   string // who signs in
 		told   string
 		marked int
 	}{
-		"the same person signs in again": {browser.Problem(401, "unauthorized", ""), "Your sign-in has ended.", "alice", "220 marked", 220},
-		"the next person signs in":       {browser.Problem(503, "busy", "2"), "100 of 220 are answered. The last answer was lost", "bob", "120 were not sent any more. 100 marked", 100},
-		"a batch is refused":             {browser.Problem(413, "body-too-large", ""), "", "alice", "120 marked · 100 failed", 120},
+		"the same person signs in again": {browser.Problem(401, "unauthorized", ""), 1, "Your sign-in has ended.", "alice", "220 marked", 220},
+		"the next person signs in":       {browser.Problem(503, "busy", "2"), 99, "100 of 220 are answered. The last answer was lost", "bob", "120 were not sent any more. 100 marked", 100},
+		"a batch is refused":             {browser.Problem(413, "body-too-large", ""), 1, "", "alice", "120 marked · 100 failed", 120},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -237,12 +193,7 @@ func TestMarksThatAreCutShortAreNobodyElses(t *testing.T) {
 			tab := s.tab(t, "operator alice")
 			s.look(tab, "#refunds/sale/moutai", "Refunds")
 			tab.WaitText("All 220 due")
-			answerMarks(tab, func(n int) browser.Answer {
-				if n == 2 {
-					return tt.answer
-				}
-				return browser.Answer{}
-			})
+			tab.Answers("POST", "/operate/refunds", append([]browser.Answer{{}}, slices.Repeat([]browser.Answer{tt.answer}, tt.times)...)...)
 			tab.Click("#every")
 			tab.Click("[data-key=mark]")
 			tab.Click("[data-key=asked] button.main")
@@ -341,13 +292,7 @@ func TestAListMarksWhatIsDueInItsSaleAloneAndSaysHowMuchThatIs(t *testing.T) {
 		chooseFile(tab, tt.file, tt.times)
 		tab.Wait(fmt.Sprintf("document.querySelector('#file').validationMessage.includes(%q)", tt.told))
 	}
-	lost := 0
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Path == "/operate/refunds/list" {
-			lost++
-		}
-		return browser.Answer{Lost: lost == 1}
-	})
+	tab.Answers("POST", "/operate/refunds/list", browser.Answer{Lost: true})
 	chooseFile(tab, titles+"pi_wine_0000,refund,1499.00,cny\npi_moutai_0000,refund,1499.00,cny\npi_moutai_0001,refund,749.50,cny\npi_moutai_0002,charge,1499.00,cny\npi_moutai_0003,refund,,cny\npi_moutai_0004,refund,1499.00,eur\n")
 	tab.WaitText("stripe.csv, 5 lines", "1 rows of other kinds mark nothing", "1 in part · 1 without an amount · 1 unknown", "pi_moutai_0001 749.50 CNY were paid back", "Mark 2 as refunded? CN¥1,499.00 + €1,499.00")
 	s.paysBack("carol", "moutai", "stripe#pi_moutai_0004") // in the same second

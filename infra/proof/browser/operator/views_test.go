@@ -206,16 +206,9 @@ func TestATranslationByTheBrowserStays(t *testing.T) {
 		tab.Clock(0)
 		s.look(tab, tt.place, tt.heading)
 		tab.WaitText(tt.exact, tt.last, "alice may change")
-		told := browser.Eval[string](tab, `(() => {
-			const texts = [], walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
-			while (walker.nextNode()) texts.push(walker.currentNode);
-			for (const text of texts) {
-				if (/\p{L}/u.test(text.data) && !text.parentElement.closest("[translate=no], script, style, font")) text.replaceWith(Object.assign(document.createElement("font"), { textContent: "~" + text.data }));
-			}
-			for (const e of document.querySelectorAll("[aria-label]")) e.ariaLabel = "~" + e.ariaLabel;
-			told = () => [...document.querySelectorAll("title, main h1, main h2, main label, main dt, main button, main code, main [aria-label], main [translate=no]")].map((e) => e.textContent + (e.ariaLabel ?? "")).join("\n");
-			return told();
-		})()`)
+		tab.Translate()
+		told := browser.Eval[string](tab, `(told = () => [...document.querySelectorAll("title, main h1, main h2, main label, main dt, main button, main code, main [aria-label], main [translate=no]")]
+			.map((e) => e.textContent + (e.ariaLabel ?? "")).join("\n"))()`)
 		tab.Advance(3 * time.Second) // it is brought up to date every second
 		if now := browser.Eval[string](tab, "told()"); now != told || !strings.Contains(now, "~") {
 			t.Errorf("%q: the page has written over its translation:\n%s\nbefore:\n%s", tt.place, now, told)
@@ -295,7 +288,6 @@ func TestAGroupIsSummedExactlyAndAsOfItsOldestCount(t *testing.T) {
 func TestTextsOfOthersStayTexts(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.strange = true
 	evil := func(what string) string { return what + ` <img src=x onerror="document.title='hacked'"><b>` }
 	s.add("moutai", evil("name"), object{"limitGroup": evil("group"), "recallNote": evil("recall"), "books": object{
 		"asOf": instant(time.Now()), "stock": 1, "seeded": 2, "claims": 1, "pending": 0, "confirmed": 1, "paid": 0, "unpaid": 1, "released": 0, "refundsDue": 0, "oldestPendingSeconds": 0,
@@ -305,11 +297,9 @@ func TestTextsOfOthersStayTexts(t *testing.T) {
 	s.look(tab, "", "Sales")
 	tab.WaitText(evil("name"), evil("error"))
 	s.by(t, evil("user"), "moutai", false, object{"id": "x1", "action": "add", "stock": 1.0, "note": evil("note")})
-	s.by(t, evil("user"), "moutai", false, object{"id": evil("seed"), "action": "reschedule", "opensAt": evil("opens"), "closesAt": "x"})
-	s.by(t, evil("user"), "moutai", false, object{"id": "x3", "action": evil("action")})
 	tab.WaitText(evil("user"))
 	tab.Click("a[href='#sale/moutai']")
-	for _, what := range []string{"actor", "name", "finding", "note", "user", "group", "action", "recall"} {
+	for _, what := range []string{"actor", "name", "finding", "note", "user", "group", "recall"} {
 		tab.WaitText(evil(what))
 	}
 	tab.Type("#user", evil("buyer"))

@@ -35,7 +35,9 @@ const (
 	signIn   = `document.querySelector("button.main")?.textContent.includes("Sign in") && (document.querySelector("button.main").click(), true)`
 	operator = `document.querySelector("select") && (document.querySelector("input:not([type=hidden])").value = "kim",
 		document.querySelector("select").value = "operator", document.querySelector("form").requestSubmit(), true)`
-	shown = `document.querySelector(".trail li") !== null`
+	counted  = `!!document.querySelector(".trail li") && !!document.querySelector("[data-key=sale] .pace")`
+	measured = `!!document.querySelector("[data-line=accepted]")`
+	all      = `document.querySelectorAll(".card .left progress").length > 1 && !document.body.innerText.includes("not counted")`
 )
 
 const (
@@ -74,22 +76,14 @@ func take() (err error) {
 	c := client.New(stack.API, client.Options{Lambda: stack.Lambda})
 	defer c.Close()
 	err = c.Ask(context.Background(), client.SeedFunction, map[string]any{
-		"action": "create", "saleId": "moutai", "name": "Feitian Moutai, 500 ml", "stock": 100, "shards": 5,
+		"action": "create", "saleId": "moutai", "name": "Feitian Moutai, 500 ml", "stock": 480, "shards": 5,
 		"about":   "One bottle for each buyer. 53 % vol., bottled in 2026, delivered within a week.",
 		"opensAt": time.Now().Add(-time.Minute), "closesAt": time.Now().Add(24 * time.Hour), "payWithin": 900, "price": 149900, "currency": "CNY",
 	}, nil)
 	if err != nil {
 		return err
 	}
-	for _, user := range []string{"alice", "bob", "carol"} {
-		token, err := c.Token(context.Background(), user)
-		if err != nil {
-			return err
-		}
-		if a, err := c.Buy(context.Background(), "moutai", token, ""); err != nil || a.Status != 202 {
-			return fmt.Errorf("buy: status %d (%w)", a.Status, err)
-		}
-	}
+	go crowd(c)
 	err = c.Ask(context.Background(), client.SeedFunction, map[string]any{
 		"action": "add", "saleId": "moutai", "stock": 20, "seedId": "second-delivery", "actor": "kim", "note": "the second delivery has come",
 	}, nil)
@@ -100,5 +94,19 @@ func take() (err error) {
 	if err != nil {
 		return err
 	}
-	return b.Picture(filepath.Join(out, "operator.png"), stack.Operate+"/#sale/moutai", 900, 1000, signIn, operator, shown)
+	if err := b.Picture(filepath.Join(out, "operator.png"), stack.Operate+"/#sale/moutai", 900, 1850, signIn, operator, counted, measured); err != nil {
+		return err
+	}
+	return b.Picture(filepath.Join(out, "sales.png"), stack.Operate+"/", 900, 900, signIn, operator, all)
+}
+
+// crowd has 400 buyers order: most at the opening, and the others ever more slowly.
+func crowd(c *client.Client) {
+	for i := range 400 {
+		user := fmt.Sprint("buyer-", i)
+		if token, err := c.Token(context.Background(), user); err == nil {
+			_, _ = c.Buy(context.Background(), "moutai", token, "")
+		}
+		time.Sleep(time.Duration(i*i/200) * time.Millisecond)
+	}
 }
