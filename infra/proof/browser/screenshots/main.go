@@ -1,4 +1,4 @@
-// Command screenshots takes the README's pictures: what a buyer and an operator see of a sale, the
+// Command screenshots takes the pictures of the documents: what a buyer and operators see of a sale, the
 // live view during a rush, and the table of verdicts on the strategy lab's page. It runs in the
 // project's folder.
 package main
