@@ -85,7 +85,6 @@ func newID(kind string) string { return fmt.Sprintf("%s-%d", kind, ids.Add(1)) }
 // sale is a sale to create; the zero value opened a minute ago, closes in an hour and has
 // five units.
 type sale struct {
-	name          string
 	stock         int
 	opens, closes time.Duration // from now
 }
@@ -96,7 +95,7 @@ func (s *stack) create(t testing.TB, o sale) string {
 	now := time.Now().UTC()
 	more := map[string]any{
 		"opensAt": now.Add(cmp.Or(o.opens, -time.Minute)).Format(time.RFC3339), "closesAt": now.Add(cmp.Or(o.closes, time.Hour)).Format(time.RFC3339),
-		"stock": cmp.Or(o.stock, 5), "name": o.name,
+		"stock": cmp.Or(o.stock, 5),
 	}
 	return s.createWith(t, more)
 }
