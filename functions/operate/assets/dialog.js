@@ -3,7 +3,7 @@
 import { overtaken, busy, forget, send, toldOf } from "./acting.js";
 import { call } from "./api.js";
 import { element, fact, field, h, render, show, typed } from "./elements.js";
-import { mayChange, now, nudge, path, place, sale, saw, stampOf, token, trail } from "./reading.js";
+import { mayChange, now, nudge, path, place, replaceSale, sale, stampOf, token, trail } from "./reading.js";
 import { phase, unitsOf } from "./sale.js";
 import { expire } from "./signin.js";
 import { ago, fieldTime, fromField, time } from "./times.js";
@@ -98,7 +98,7 @@ async function confirm(event) {
   if (a.code === "unauthorized") expire();
   if (a.code) asked.trouble = words.cannotCheck;
   else {
-    saw(a.body);
+    replaceSale(a.body);
     if (stampOf(sale) === asked.stamp) {
       close();
       send(sale, body);

@@ -69,7 +69,6 @@ export const nameOf = (id) => [sale, ...(sales ?? [])].find((s) => s?.saleId ===
 
 let wake = () => {};
 
-
 /** Reads again soon: what is on the way is not shown any more. */
 export function nudge() {
   turn++;
@@ -89,8 +88,8 @@ export function leave(group) {
   nudge();
 }
 
-/** A sale was read outside of the turn. @param {Sale} s */
-export const saw = (s) => (sale = s);
+/** Shows a sale that was read outside of the turn. @param {Sale} s */
+export const replaceSale = (s) => (sale = s);
 
 /** @typedef {{news: (s: Sale, was: {edits: number, seeded: number, at: number} | undefined, changes: Sale[]) => void, goOn: () => void, askAgain: () => void}} After what follows a reading */
 
