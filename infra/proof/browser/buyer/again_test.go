@@ -220,7 +220,7 @@ func TestBrowsersOfFiveYearsWork(t *testing.T) {
 	rewrites(t, tab, "style", strings.NewReplacer(":has(", ":-x-has(", `/ ""`, `/ -x-`).Replace)
 	groupID := newID("group")
 	for _, size := range []string{"42", "43"} {
-		shop.createWith(t, map[string]any{"name": "Trail Runner · " + size, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY", "link": "https://shop.example/a"})
+		shop.create(t, sale{}, map[string]any{"name": "Trail Runner · " + size, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY", "link": "https://shop.example/a"})
 	}
 	tab.Open(shop.Stack.API + "/g/" + groupID)
 	waitState(tab, "open")

@@ -57,7 +57,7 @@ func TestASaleThatIsMovedIsNotAnnounced(t *testing.T) {
 	tab.Open(shop.page(saleID))
 	waitState(tab, "notOpen")
 	at := time.Now().UTC().Add(5 * time.Hour)
-	shop.operate(t, "reschedule", saleID, "opensAt", at.Format(time.RFC3339), "closesAt", at.Add(time.Hour).Format(time.RFC3339))
+	shop.seed(t, map[string]any{"action": "reschedule", "saleId": saleID, "opensAt": at.Format(time.RFC3339), "closesAt": at.Add(time.Hour).Format(time.RFC3339)})
 	time.Sleep(2 * time.Second) // until no function answers by what it has read before
 	tab.Advance(50 * time.Second)
 	tab.Wait(`line.textContent.startsWith("The opening was moved to ")`)

@@ -17,17 +17,14 @@ import (
 	"flashsale/shared/currency"
 )
 
-// createUnpaid creates a sale that asks for payment within half an hour.
-func (s *stack) createUnpaid(t testing.TB) string {
-	t.Helper()
-	return s.createWith(t, map[string]any{"payWithin": 1800, "price": 89900, "currency": "CNY"})
-}
+// unpaid are the members of a creation that ask for payment within half an hour.
+var unpaid = map[string]any{"payWithin": 1800, "price": 89900, "currency": "CNY"}
 
 // Another client of the buyer has ordered. The refusal of a second order says that the first is
 // confirmed, and not that it must be paid.
 func TestAnUnpaidOrderIsNeverCalledConfirmed(t *testing.T) {
 	t.Parallel()
-	saleID, user := shop.createUnpaid(t), newID("user")
+	saleID, user := shop.create(t, sale{}, unpaid), newID("user")
 	tab := shop.tab(t, user)
 	noteStates(tab)
 	tab.Open(shop.page(saleID))
@@ -42,7 +39,7 @@ func TestAnUnpaidOrderIsNeverCalledConfirmed(t *testing.T) {
 
 func TestABuyerCancelsByKeyboard(t *testing.T) {
 	t.Parallel()
-	saleID, user := shop.createUnpaid(t), newID("user")
+	saleID, user := shop.create(t, sale{}, unpaid), newID("user")
 	tab := shop.tab(t, user)
 	order(tab, saleID)
 	waitState(tab, "unpaid")
@@ -94,7 +91,7 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+			tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{}, unpaid)
 			tab.Clock(0)
 			order(tab, saleID)
 			passTime(t, tab, "unpaid")
@@ -124,7 +121,7 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 // page leads to no address that might be a script, or on which others can look in.
 func TestAHoldSaysUntilWhenAndLeadsOnlyWhereItIsSafe(t *testing.T) {
 	t.Parallel()
-	tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+	tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{}, unpaid)
 	for address, want := range map[string]struct {
 		left  time.Duration
 		clock string
@@ -172,7 +169,7 @@ func TestAPaymentOfOneMinorUnitIsUnmistakableInEachCurrency(t *testing.T) {
 	for _, language := range []string{"en-US", "en-CA", "en", "zh-CN", "zh-TW"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+			tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{}, unpaid)
 			tab.Language(language)
 			tab.Intercept(func(r browser.Request) browser.Answer {
 				if !strings.HasSuffix(r.Path, "/me") {
@@ -226,7 +223,7 @@ func pays(tab *browser.Tab, provider string) {
 // WeChat Pay's notification is encrypted, and signed.
 func TestABuyerPaysByWeChatPayInChinese(t *testing.T) {
 	t.Parallel()
-	tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+	tab, saleID := shop.tab(t, newID("user")), shop.create(t, sale{}, unpaid)
 	tab.Language("zh-CN,zh")
 	tab.Size(320, 700)
 	order(tab, saleID)

@@ -130,7 +130,7 @@ func TestASignInIsRenewedBeforeItEnds(t *testing.T) {
 // The page did not run when the token ended, as on a phone whose buyer pays in another app.
 func TestABuyerWhoComesBackAfterTheTokensEndStaysSignedIn(t *testing.T) {
 	t.Parallel()
-	saleID, user := shop.createUnpaid(t), newID("user")
+	saleID, user := shop.create(t, sale{}, unpaid), newID("user")
 	shop.buy(t, saleID, user)
 	tab, slow := shop.tab(t, ""), make(chan struct{})
 	renewed := browser.Answer{Status: 200, Until: slow, Body: fmt.Sprintf(`{"access_token":%q,"expires_in":3600}`, shop.token(t, user))}
@@ -289,7 +289,7 @@ func TestASignInThatWasNotAskedForFails(t *testing.T) {
 func TestASignInThatEndsInAnotherBrowserGoesOnThere(t *testing.T) {
 	t.Parallel()
 	user, groupID := newID("user"), newID("group")
-	shop.createWith(t, map[string]any{"limitGroup": groupID})
+	shop.create(t, sale{}, map[string]any{"limitGroup": groupID})
 	first, other := chromium.Tab(t), chromium.Tab(t)
 	first.Open(shop.Stack.API + "/g/" + groupID)
 	waitState(first, "open")

@@ -41,7 +41,7 @@ func group(t testing.TB) (groupID string, sizes map[string]string) {
 	t.Helper()
 	groupID, sizes = newID("group"), map[string]string{}
 	for size, stock := range map[string]int{"42": 5, "43": 1, "44": 5} {
-		sizes[size] = shop.createWith(t, map[string]any{
+		sizes[size] = shop.create(t, sale{}, map[string]any{
 			"name": "Trail Runner · size " + size, "stock": stock, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY",
 		})
 	}
@@ -107,9 +107,9 @@ func TestWhatIsSoldIsShownAndNothingOfElsewhere(t *testing.T) {
 func TestNothingMovesWhileThePageLoads(t *testing.T) {
 	t.Parallel()
 	more := map[string]any{"name": "Trail Runner", "image": imageOrigin + "/a.svg", "about": "Hand-made.", "payWithin": 1800, "price": 89900, "currency": "CNY"}
-	saleID := shop.createWith(t, more)
+	saleID := shop.create(t, sale{}, more)
 	more["limitGroup"] = newID("group")
-	shop.createWith(t, more)
+	shop.create(t, sale{}, more)
 	for _, address := range []string{shop.page(saleID), fmt.Sprint(shop.Stack.API, "/g/", more["limitGroup"])} {
 		for _, size := range [][2]int64{{320, 700}, {1280, 800}} {
 			tab := shop.tab(t, newID("user"))
@@ -223,7 +223,7 @@ func TestAHolderFindsTheOrderInWhicheverSaleOfTheGroupItIs(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		for _, saleID := range sizes {
 			if paused {
-				shop.operate(t, "pause", saleID)
+				shop.seed(t, map[string]any{"action": "pause", "saleId": saleID})
 			}
 		}
 		tab.Open(shop.Stack.API + "/g/" + groupID)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/wait"
 	"flashsale/infra/local/child"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/proof/browser"
@@ -89,39 +90,24 @@ type sale struct {
 	opens, closes time.Duration // from now
 }
 
-// create creates a sale and returns its id.
-func (s *stack) create(t testing.TB, o sale) string {
-	t.Helper()
-	now := time.Now().UTC()
-	more := map[string]any{
-		"opensAt": now.Add(cmp.Or(o.opens, -time.Minute)).Format(time.RFC3339), "closesAt": now.Add(cmp.Or(o.closes, time.Hour)).Format(time.RFC3339),
-		"stock": cmp.Or(o.stock, 5),
-	}
-	return s.createWith(t, more)
-}
-
-// createWith creates an open sale of five units with more members of its creation.
-func (s *stack) createWith(t testing.TB, more map[string]any) string {
+// create creates a sale, more are further members of its creation, and returns its id.
+func (s *stack) create(t testing.TB, o sale, more ...map[string]any) string {
 	t.Helper()
 	saleID, now := newID("sale"), time.Now().UTC()
 	request := map[string]any{
-		"action": "create", "saleId": saleID, "stock": 5, "shards": 1,
-		"opensAt": now.Add(-time.Minute).Format(time.RFC3339), "closesAt": now.Add(time.Hour).Format(time.RFC3339),
+		"action": "create", "saleId": saleID, "stock": cmp.Or(o.stock, 5), "shards": 1,
+		"opensAt": now.Add(cmp.Or(o.opens, -time.Minute)).Format(time.RFC3339), "closesAt": now.Add(cmp.Or(o.closes, time.Hour)).Format(time.RFC3339),
 	}
-	maps.Copy(request, more)
-	if err := s.Ask(t.Context(), client.SeedFunction, request, nil); err != nil {
-		t.Fatal(err)
+	for _, more := range more {
+		maps.Copy(request, more)
 	}
+	s.seed(t, request)
 	return saleID
 }
 
-// operate invokes SeedFunction with an action; more alternates names and values.
-func (s *stack) operate(t testing.TB, action, saleID string, more ...string) {
+// seed invokes SeedFunction.
+func (s *stack) seed(t testing.TB, request map[string]any) {
 	t.Helper()
-	request := map[string]string{"action": action, "saleId": saleID}
-	for i := 0; i+1 < len(more); i += 2 {
-		request[more[i]] = more[i+1]
-	}
 	if err := s.Ask(t.Context(), client.SeedFunction, request, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -130,20 +116,13 @@ func (s *stack) operate(t testing.TB, action, saleID string, more ...string) {
 // buy buys a unit as another client of the user.
 func (s *stack) buy(t testing.TB, saleID, user string) {
 	t.Helper()
-	for range 5 {
+	wait.Until(t, limit, "a unit for "+user, func() bool {
 		a, err := s.Buy(t.Context(), saleID, s.token(t, user), "")
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || a.Status != 202 && a.RetryAfter < 0 {
+			t.Fatalf("buy: %v, %v", a, err)
 		}
-		if a.Status == 202 {
-			return
-		}
-		if a.RetryAfter < 0 {
-			t.Fatalf("buy: %v", a)
-		}
-		time.Sleep(a.RetryAfter)
-	}
-	t.Fatal("the shop stays busy")
+		return a.Status == 202
+	})
 }
 
 func (s *stack) token(t testing.TB, user string, more ...string) string {
@@ -168,16 +147,10 @@ func (s *stack) claim(t testing.TB, saleID, user string) client.Claim {
 // sold fails the test unless so many units were sold and the books balance.
 func (s *stack) sold(t testing.TB, saleID string, claims int) {
 	t.Helper()
-	var receipt string
-	var err error
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if receipt, err = s.Receipt(t.Context(), saleID); err == nil {
-			break // every claim is confirmed
-		}
-	}
-	if err != nil || !strings.HasSuffix(receipt, fmt.Sprintf("+ %d claims", claims)) {
-		t.Errorf("%s: %s, %v, want %d claims", saleID, receipt, err, claims)
-	}
+	wait.Until(t, limit, fmt.Sprintf("%s has %d claims, all of them confirmed", saleID, claims), func() bool {
+		receipt, err := s.Receipt(t.Context(), saleID)
+		return err == nil && strings.HasSuffix(receipt, fmt.Sprintf("+ %d claims", claims))
+	})
 }
 
 // tab opens a tab in which the user is signed in; "" is nobody.
