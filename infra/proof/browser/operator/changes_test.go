@@ -219,9 +219,10 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 	if browser.Eval[bool](tab, "document.querySelector('dialog').open") {
 		t.Error("another change begins before the one before is certain")
 	}
-	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
 	tab.Click("button.pause")
-	tab.WaitText("Moutai: adding units is not sent again, because of your next change. It may have been done: look at the trail.", "Certain. Moutai: paused")
+	tab.WaitText("Moutai: adding units is not sent again, because of your next change. It may have been done: look at the trail.")
+	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
+	tab.WaitText("Certain. Moutai: paused")
 	before := posts(tab, "moutai")
 	time.Sleep(3 * time.Second)
 	if n := posts(tab, "moutai"); n != before {
