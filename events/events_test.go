@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,9 +34,12 @@ func TestEveryEventBelongsToAFunction(t *testing.T) {
 		if _, err := os.Stat(filepath.Join("../functions", function, "handler", "handler.go")); err != nil {
 			t.Errorf("%s: no function is called %q", file, function)
 		}
-		tests, err := os.ReadFile(filepath.Join("../functions", function, "handler", "events_test.go"))
-		if err != nil || !bytes.Contains(tests, []byte(`"`+file+`"`)) {
-			t.Errorf("%s: the tests of %q do not run it (%v)", file, function, err)
+		tests, _ := filepath.Glob(filepath.Join("../functions", function, "handler", "*_test.go"))
+		if !slices.ContainsFunc(append(tests, "fill_test.go"), func(test string) bool {
+			text, err := os.ReadFile(test)
+			return err == nil && bytes.Contains(text, []byte(`"`+file+`"`))
+		}) {
+			t.Errorf("%s: no test runs it", file)
 		}
 	}
 }

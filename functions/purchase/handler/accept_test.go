@@ -14,7 +14,6 @@ import (
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
-	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
 
@@ -36,19 +35,6 @@ func isAccepted(t *testing.T, r httpapi.Response) {
 	if wait := r.Headers.RetryAfter; wait != "1" && wait != "2" {
 		t.Errorf("Retry-After %q, want 1 or 2", wait)
 	}
-}
-
-func TestAnAcceptedOrderIsAnsweredWithItsClaimAndSentOnce(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase.json")))
-		want := []orderq.Message{{SaleID: "moutai", User: "alice", ClaimID: "CLAIM1", Buckets: f.queue.sent[0].Buckets}}
-		if diff := cmp.Diff(want, f.queue.sent); diff != "" {
-			t.Errorf("sent (-want +got):\n%s", diff)
-		}
-		if c := f.Claim("alice"); c.ID != "CLAIM1" || f.claims() != 1 {
-			t.Errorf("the claim is %+v, one of %d", c, f.claims())
-		}
-	})
 }
 
 func TestTheLogCanReplaceAClaimThatABuyerIsToldOf(t *testing.T) {
@@ -171,18 +157,6 @@ func TestARepeatIsAnsweredWithinThreeTenthsOfASecondWhateverBecomesOfItsMark(t *
 			}
 		})
 	}
-}
-
-func TestAMessageMayBeSentUntilHalfASecondBeforeTheDeadline(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		deadline := time.Now().Add(time.Hour)
-		ctx, cancel := context.WithDeadline(t.Context(), deadline)
-		defer cancel()
-		isAccepted(t, f.invoke(t, ctx, event(t, "purchase.json")))
-		if want := deadline.Add(-invocation.Margin); !f.queue.deadline.Equal(want) {
-			t.Errorf("the queue had until %s, want %s", f.queue.deadline, want)
-		}
-	})
 }
 
 func TestAClaimMadeInTheLastMomentIsSentInsideTheMargin(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/infra/kit/testledger"
-	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
+	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
 	"flashsale/shared/userlimit"
@@ -83,7 +84,7 @@ func TestEachAcceptanceLeavesItsLine(t *testing.T) {
 				if c.RequestKey != "" {
 					tt.line["requestKey"] = c.RequestKey
 				}
-				if r.StatusCode != 202 || f.claims() != 1 || len(f.queue.sent) != tt.sent {
+				if r.StatusCode != 202 || f.claims() != 1 || !slices.Equal(f.queue.sent, slices.Repeat([]orderq.Message{orderq.Of(c)}, tt.sent)) {
 					t.Errorf("%d %s, %d claims, %d messages", r.StatusCode, r.Body, f.claims(), len(f.queue.sent))
 				}
 				isLine(t, f, "", "accepted", tt.line, tt.counted)
@@ -191,59 +192,30 @@ func TestTheLastUnitIsSoldOnce(t *testing.T) {
 	})
 }
 
-func TestARequestAroundTheFrontReachesNothing(t *testing.T) {
-	const secret = "sesame-sesame-sesame-sesame-sesame"
-	origin, err := httpapi.NewOrigin(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, given := range []string{"", "sesame", "another-secret-than-the-one-they-have", secret} {
-		in(t, func(t *testing.T, f *function) {
-			f.handler.Origin = origin
-			var r httpapi.Response
-			calls := f.Calls(func() {
-				r = f.invoke(t, t.Context(), event(t, "purchase.json", telemetrytest.Confide, header("X-Origin-Verify", given), header("x-origin-verify", given)))
-			})
-			if given == secret {
-				isAccepted(t, r)
-				return
-			}
-			if body := refused(t, r, 403, sale.Forbidden); body["order"] != nil || calls != 0 {
-				t.Errorf("body %v, %d calls", body, calls)
-			}
-			isLine(t, f, sale.Forbidden, "forbidden",
-				fields{"user": nil, "saleId": nil, "error": "forbidden: requests are taken at the public address only"}, nil)
-		})
-	}
-}
-
+// See also infra/proof/contract.
 func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
-	body := func(text string) func(*events.APIGatewayV2HTTPRequest) {
-		return func(r *events.APIGatewayV2HTTPRequest) { r.Body = text }
-	}
 	saleID := func(id string) func(*events.APIGatewayV2HTTPRequest) {
 		return func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters["saleId"] = id }
 	}
+	none := func(*events.APIGatewayV2HTTPRequest) {}
 	for _, tt := range []struct {
-		name   string
+		name   string // a file of events/, or what is changed in purchase.json
 		change func(*events.APIGatewayV2HTTPRequest)
 		status int
 		code   sale.Code
 	}{
-		{"no authorizer", func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }, 401, sale.Unauthorized},
-		{"no sub", func(r *events.APIGatewayV2HTTPRequest) { delete(r.RequestContext.Authorizer.JWT.Claims, "sub") }, 401, sale.Unauthorized},
-		{"a sub with a control character", user("alice\x00"), 400, sale.InvalidRequest},
+		{"purchase-no-token.json", none, 401, sale.Unauthorized},
+		{"purchase-bad-body.json", none, 400, sale.InvalidRequest},
 		{"a sale id with a separator", saleID("moutai#STOCK"), 400, sale.InvalidRequest},
-		{"an idempotency key of 65 characters", header("idempotency-key", strings.Repeat("k", 65)), 400, sale.InvalidRequest},
-		{"a body with a field", body(`{"quantity":2}`), 400, sale.InvalidRequest},
-		{"a body that is no base64", func(r *events.APIGatewayV2HTTPRequest) { r.Body, r.IsBase64Encoded = "%", true }, 400, sale.InvalidRequest},
-		{"a body over 1 KiB", body("{" + strings.Repeat(" ", 1024) + "}"), 413, sale.BodyTooLarge},
-		{"a body of another type", header("content-type", "text/xml"), 415, sale.UnsupportedMediaType},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {
+				file := "purchase.json"
+				if strings.HasSuffix(tt.name, ".json") {
+					file = tt.name
+				}
 				calls := f.Calls(func() {
-					r := f.invoke(t, t.Context(), event(t, "purchase.json", telemetrytest.Confide, tt.change))
+					r := f.invoke(t, t.Context(), event(t, file, telemetrytest.Confide, tt.change))
 					body := refused(t, r, tt.status, tt.code)
 					if body["detail"] == nil || body["order"] != nil {
 						t.Errorf("body %v, want a detail and no link made of bad input", body)

@@ -87,13 +87,13 @@ func TestARollOfNobodyIsARoll(t *testing.T) {
 }
 
 // refusedForAll checks a refusal that is the same for everybody for two seconds.
-func refusedForAll(t *testing.T, r httpapi.Response, status int, code sale.Code) {
+func refusedForAll(t *testing.T, r httpapi.Response, status int, code sale.Code) map[string]any {
 	t.Helper()
 	if r.Headers.CacheControl != "max-age=2" {
 		t.Errorf("Cache-Control %q", r.Headers.CacheControl)
 	}
 	r.Headers.CacheControl = "no-store"
-	refused(t, r, status, code)
+	return refused(t, r, status, code)
 }
 
 func TestThePagesOfARollAreTheRoll(t *testing.T) {

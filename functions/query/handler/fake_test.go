@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/infra/kit/testledger"
@@ -24,8 +23,6 @@ var (
 	path    = httpapitest.Path
 	refused = httpapitest.Refused
 )
-
-func anonymous(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }
 
 // function is the handler as Lambda calls it, over a ledger.
 type function struct {
