@@ -153,12 +153,6 @@ func (w *world) calls() []draw.Call {
 	return w.public(testledger.SaleID).Calls
 }
 
-func (w *world) isClosed(saleID string) bool {
-	w.T.Helper()
-	d := w.public(saleID)
-	return d.IsClosed()
-}
-
 // pausedUntil pauses the sale before the first call is due, and resumes it at that instant.
 func (w *world) pausedUntil(end time.Time) {
 	w.T.Helper()

@@ -14,6 +14,7 @@ import (
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -278,15 +279,15 @@ func TestACallThatIsDueOnceTheDrawIsReadIsBegunByTheSameRun(t *testing.T) {
 func TestOnlyTheNamedSaleIsLedAndOnlySalesWithADrawAre(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.create("a")
-		w.create("b")
+		w.create("moutai")
 		w.Open(func(c *sale.Creation) { c.SaleID = "plain" })
 		w.Until(enterEnd.Add(times.Settle))
-		draws, err := w.draw(`{"saleId":"b"}`, 2*time.Minute)
-		if err != nil || len(draws) != 1 || draws[0].SaleID != "b" || w.isClosed("a") || !w.isClosed("b") {
+		draws, err := w.draw(string(httpapitest.Event(t, "draw-one.json")), 2*time.Minute)
+		if err != nil || len(draws) != 1 || draws[0].SaleID != "moutai" || !w.public("a").ClosedAt.IsZero() || w.public("moutai").ClosedAt.IsZero() {
 			t.Errorf("got %+v (%v)", draws, err)
 		}
-		if draws = w.run(); len(draws) != 2 || draws[0].SaleID != "a" {
-			t.Errorf("got %+v", draws)
+		if draws, err = w.draw(string(httpapitest.Event(t, "draw-all.json")), 2*time.Minute); err != nil || len(draws) != 2 || draws[0].SaleID != "a" {
+			t.Errorf("got %+v (%v)", draws, err)
 		}
 		if _, err := w.draw(`{"saleId":"plain"}`, 2*time.Minute); err == nil || !strings.Contains(err.Error(), "draw-not-found") {
 			t.Errorf("a sale without a draw: %v", err)

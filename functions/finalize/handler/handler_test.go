@@ -198,3 +198,25 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 		})
 	}
 }
+
+// A crowd reads the sale's item, so finalize does not if the messages say how many buckets the
+// sale has.
+func TestTheSaleIsReadOnlyForAMessageThatDoesNotTellItsBuckets(t *testing.T) {
+	for body, want := range map[string]int{
+		`{"v":1,"saleId":"moutai","user":"alice","claimId":"` + alice.ClaimID + `","buckets":1}`: 0,
+		order(alice): 1,
+	} {
+		in(t, func(t *testing.T, f *function) {
+			reads := 0
+			f.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				if c.Keys[0] == "SALE#moutai|SALE" {
+					reads++
+				}
+				return dynamotest.Fault{}
+			}
+			if failed, err := f.invoke(t, t.Context(), batch(t, body)); err != nil || len(failed) > 0 || reads != want {
+				t.Errorf("%s: %d reads of the sale, want %d; failed %v, %v", body, reads, want, failed, err)
+			}
+		})
+	}
+}

@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
@@ -102,7 +105,7 @@ func TestReconcilingWritesNeitherStockNorOrders(t *testing.T) {
 		before := w.books()
 		for range 3 {
 			w.receipts(`{}`)
-			w.receipts(`{"saleId":"moutai"}`)
+			w.receipts(string(httpapitest.Event(t, "reconcile-one.json")))
 		}
 		if after := w.books(); after != before {
 			t.Errorf("before\n%s\nafter\n%s (P17)", before, after)
@@ -233,7 +236,13 @@ func TestAReceiptIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 		w.open("moutai", 10, 2)
 		w.Confirm(w.Crowd("moutai", 0, 5)[:2]...)
 		time.Sleep(time.Hour / 2)
-		w.receipts(`{}`)
+		r := w.receipts(string(httpapitest.Event(w.T, "reconcile-all.json")))[0]
+		r.AsOf, r.ReadUnits = "", 0
+		if diff := cmp.Diff(Receipt{
+			SaleID: "moutai", Seeded: 10, Stock: 5, Claims: 5, Pending: 3, Confirmed: 2, Resent: 3, OldestPendingSeconds: 1800, Balanced: true, Findings: []string{},
+		}, r); diff != "" {
+			t.Errorf("receipt (-want +got):\n%s", diff)
+		}
 		lines := w.Lines("message")
 		receipt := map[string]any{
 			"level": "INFO", "message": "receipt", "service": "reconcile", "coldStart": true, "outcome": "ok", "saleId": "moutai",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 )
 
@@ -175,7 +176,7 @@ func TestAnOperatorInAHurryDoesNotWaitUntilMessagesAreDue(t *testing.T) {
 		time.Sleep(time.Minute)
 		for _, want := range []int64{20, 15, 0} {
 			w.queue.sent = nil
-			if r := w.receipts(`{"saleId":"moutai","action":"resend"}`); r[0].Resent != want || len(w.queue.sent) != int(want) {
+			if r := w.receipts(string(httpapitest.Event(w.T, "reconcile-resend.json"))); r[0].Resent != want || len(w.queue.sent) != int(want) {
 				w.T.Errorf("%d messages, %d of them sent: want %d", r[0].Resent, len(w.queue.sent), want)
 			}
 			for _, m := range w.queue.sent {

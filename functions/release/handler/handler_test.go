@@ -9,6 +9,7 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -30,7 +31,7 @@ func TestNothingIsEverDueInASaleThatAsksForNoPayment(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.open("moutai", 5, 2, 0)
 		w.order("moutai", 0, 5)
-		if p := w.passes(`{"saleId":"moutai"}`); len(p) != 1 || !p[0].Complete || p[0].NextDue != "" {
+		if p := w.passes(string(httpapitest.Event(t, "release-one.json"))); len(p) != 1 || !p[0].Complete || p[0].NextDue != "" {
 			t.Errorf("got %+v", p)
 		}
 	})
@@ -124,7 +125,7 @@ func TestAPassIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 		w.order("moutai", 0, 5)
 		w.pay("moutai", 0)
 		time.Sleep(payWithin + grace + 90*time.Second)
-		w.passes(`{}`)
+		w.passes(string(httpapitest.Event(t, "release-all.json")))
 		lines := w.Lines("message", "saleId")
 		pass := map[string]any{
 			"level": "INFO", "message": "pass", "service": "release", "coldStart": true, "outcome": "ok", "saleId": "moutai",
