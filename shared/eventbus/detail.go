@@ -1,7 +1,11 @@
 package eventbus
 
 import (
-	"flashsale/shared/jsonwrite"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -13,56 +17,70 @@ const Source = "flashsale"
 // New members do not raise it: readers ignore what they do not know.
 const schemaVersion = 1
 
-// timeLayout is RFC 3339 in UTC with milliseconds.
-const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+// detail is an event as JSON. What an event is not about is missing.
+type detail struct {
+	SchemaVersion int               `json:"schemaVersion"`
+	ID            string            `json:"id"`
+	OccurredAt    string            `json:"occurredAt"`
+	SaleID        string            `json:"saleId,omitzero"`
+	OrderID       string            `json:"orderId,omitzero"` // 63 bits do not fit a JavaScript number
+	ClaimID       string            `json:"claimId,omitzero"`
+	User          string            `json:"user,omitzero"`
+	State         sale.ClaimState   `json:"state,omitzero"`
+	Payment       string            `json:"payment,omitzero"`
+	ReleasedBy    sale.ReleasedBy   `json:"releasedBy,omitzero"`
+	Unit          sale.Unit         `json:"unit,omitzero"`
+	Reason        sale.RefundReason `json:"reason,omitzero"`
+	Amount        *int64            `json:"amount,omitzero"` // with a currency
+	Currency      string            `json:"currency,omitzero"`
+
+	ChangeID string      `json:"changeId,omitzero"`
+	Action   sale.Action `json:"action,omitzero"`
+	Actor    string      `json:"actor,omitzero"`
+	Verified *bool       `json:"verified,omitzero"` // of a change
+	Note     string      `json:"note,omitzero"`
+	Units    int64       `json:"units,omitzero"`
+	PayUntil string      `json:"payUntil,omitzero"`
+	OpensAt  string      `json:"opensAt,omitzero"`
+	ClosesAt string      `json:"closesAt,omitzero"`
+
+	Entrants *int64 `json:"entrants,omitzero"` // of a roll
+	Roll     string `json:"roll,omitzero"`
+	Round    int64  `json:"round,omitzero"`
+
+	Labels []string `json:"labels,omitempty"` // an array, so that a rule's pattern matches one label
+}
 
 // Detail returns an event as JSON, which is its detail on the bus. The shard that a unit
 // came from is nobody's concern and not in it.
 func Detail(e sale.Event) []byte {
-	var o jsonwrite.Object
-	o.Int("schemaVersion", schemaVersion)
-	o.Text("id", e.ID)
-	o.Text("occurredAt", e.OccurredAt.UTC().Format(timeLayout))
-	o.TextIf("saleId", e.SaleID)
-	if e.OrderID != 0 {
-		o.Text("orderId", orderid.String(e.OrderID)) // 63 bits do not fit a JavaScript number
+	d := detail{
+		SchemaVersion: schemaVersion, ID: e.ID, OccurredAt: instant(e.OccurredAt), SaleID: e.SaleID, ClaimID: e.ClaimID,
+		User: e.User, State: e.State, Payment: e.Payment, ReleasedBy: e.ReleasedBy, Unit: e.Unit, Reason: e.Reason,
+		Currency: e.Currency, Labels: e.Labels.List(),
 	}
-	o.TextIf("claimId", e.ClaimID)
-	o.TextIf("user", e.User)
-	o.TextIf("state", string(e.State))
-	o.TextIf("payment", e.Payment)
-	o.TextIf("releasedBy", string(e.ReleasedBy))
-	o.TextIf("unit", string(e.Unit))
-	o.TextIf("reason", string(e.Reason))
+	if e.OrderID != 0 {
+		d.OrderID = orderid.String(e.OrderID)
+	}
 	if e.Currency != "" {
-		o.Int("amount", e.Amount)
-		o.Text("currency", e.Currency)
+		d.Amount = &e.Amount
 	}
 	if c := e.Change; c.Action != "" {
-		o.Text("changeId", c.ID)
-		o.Text("action", string(c.Action))
-		o.TextIf("actor", c.Actor)
-		o.Bool("verified", c.Verified)
-		o.TextIf("note", c.Note)
-		if c.Units != 0 {
-			o.Int("units", c.Units)
-		}
+		d.ChangeID, d.Action, d.Actor, d.Verified, d.Note, d.Units = c.ID, c.Action, c.Actor, &c.Verified, c.Note, c.Units
 		if !c.PayUntil.IsZero() {
-			o.Text("payUntil", c.PayUntil.UTC().Format(timeLayout))
+			d.PayUntil = instant(c.PayUntil)
 		}
 		if c.Action == sale.ActionReschedule || c.Action == sale.ActionCall {
 			opensAt, closesAt := c.Window()
-			o.Text("opensAt", opensAt.UTC().Format(timeLayout))
-			o.Text("closesAt", closesAt.UTC().Format(timeLayout))
+			d.OpensAt, d.ClosesAt = instant(opensAt), instant(closesAt)
 		}
 	}
 	if r := e.Roll; r.Digest != "" {
-		o.Int("entrants", r.Entrants)
-		o.Text("roll", r.Digest)
-		o.Int("round", r.Round)
+		d.Entrants, d.Roll, d.Round = &r.Entrants, r.Digest, r.Round
 	}
-	if e.Labels != "" {
-		o.Texts("labels", e.Labels.List()) // an array, so that a rule's pattern matches one label
-	}
-	return o.Close()
+	text, _ := jsonv2.Marshal(d, jsontext.AllowInvalidUTF8(true)) // which always encodes
+	return text
 }
+
+// instant is RFC 3339 in UTC with milliseconds.
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

@@ -2,10 +2,10 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"flashsale/shared/jsonread"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Serve handles requests; it implements Lambda's Handler, with JSON in and out.
@@ -21,87 +21,29 @@ func (s Serve) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return response.json(), nil
+	return encode(response)
 }
 
-// Decode reads the fields we use from a payload 2.0 event. For duplicate names the last
-// wins, except on the path to the caller's identity, where a duplicate is an error. It
-// fails if the event is not JSON, a field that is used has the wrong type, or the event
-// names its caller twice.
-func Decode(payload []byte) (r Request, err error) {
-	if err := jsonread.Read(payload, func(e *jsonread.Reader) error { return readEvent(e, &r) }); err != nil {
+// Decode reads the fields we use from a payload 2.0 event. Names are case-sensitive: "Sub" is not the claim that
+// identifies the caller (P12). Invalid UTF-8 is replaced: an odd text should get an HTTP answer, not fail the function.
+// It fails if the event is not JSON, if a field that is used has the wrong type, and if a member is there twice: API
+// Gateway writes each once, so what names its caller twice names nobody.
+func Decode(payload []byte) (Request, error) {
+	var event struct {
+		Request
+		Context struct {
+			Authorizer struct {
+				JWT struct {
+					Claims struct {
+						Sub string `json:"sub"`
+					} `json:"claims"`
+				} `json:"jwt"`
+			} `json:"authorizer"`
+		} `json:"requestContext"`
+	}
+	if err := jsonv2.Unmarshal(payload, &event, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return Request{}, fmt.Errorf("decode event: %w", err)
 	}
-	return r, nil
-}
-
-func readEvent(e *jsonread.Reader, r *Request) error {
-	identified := false
-	return e.Object(func(name []byte) (err error) {
-		switch string(name) {
-		case "routeKey":
-			r.RouteKey, _, err = e.Text()
-		case "body":
-			r.Body, _, err = e.Text()
-		case "isBase64Encoded":
-			r.IsBase64Encoded, err = e.Bool()
-		case "headers":
-			err = readHeaders(e, r)
-		case "pathParameters":
-			err = readPath(e, r)
-		case "requestContext":
-			if identified {
-				return errTwice
-			}
-			identified = true
-			err = readDeep(e, &r.Sub, "authorizer", "jwt", "claims", "sub")
-		default:
-			err = e.Skip()
-		}
-		return err
-	})
-}
-
-func readPath(e *jsonread.Reader, r *Request) error {
-	return e.Object(func(name []byte) (err error) {
-		switch string(name) {
-		case "saleId":
-			r.Path.SaleID, _, err = e.Text()
-		case "groupId":
-			r.Path.GroupID, _, err = e.Text()
-		case "orderId":
-			r.Path.OrderID, _, err = e.Text()
-		case "provider":
-			r.Path.Provider, _, err = e.Text()
-		case "page":
-			r.Path.Page, _, err = e.Text()
-		default:
-			err = e.Skip()
-		}
-		return err
-	})
-}
-
-// errTwice: API Gateway writes each member once, so a duplicate is ambiguous.
-var errTwice = errors.New("duplicate member on the path to the caller's identity")
-
-// readDeep reads the string at a path of the next object, and skips everything else.
-// Names are case-sensitive: "Sub" is not the claim that identifies the caller (P12). It
-// fails if a name on the path is duplicated.
-func readDeep(e *jsonread.Reader, to *string, path ...string) error {
-	found := false
-	return e.Object(func(name []byte) (err error) {
-		if string(name) != path[0] {
-			return e.Skip()
-		}
-		if found {
-			return errTwice
-		}
-		found = true
-		if len(path) > 1 {
-			return readDeep(e, to, path[1:]...)
-		}
-		*to, _, err = e.Text()
-		return err
-	})
+	event.Sub = event.Context.Authorizer.JWT.Claims.Sub
+	return event.Request, nil
 }

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"flashsale/shared/jsonwrite"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -24,21 +23,6 @@ type Response struct {
 	StatusCode int     `json:"statusCode"`
 	Headers    Headers `json:"headers"`
 	Body       string  `json:"body"`
-}
-
-// json encodes the answer for API Gateway.
-func (r Response) json() []byte {
-	o := make(jsonwrite.Object, 0, 256+len(r.Body)*5/4) // the headers, and the body with its quotes escaped
-	o.Int("statusCode", int64(r.StatusCode))
-	o.Open("headers")
-	o.TextIf("Content-Type", r.Headers.ContentType)
-	o.TextIf("Cache-Control", r.Headers.CacheControl)
-	o.TextIf("Location", r.Headers.Location)
-	o.TextIf("Retry-After", r.Headers.RetryAfter)
-	o.TextIf(VersionHeader, r.Headers.Version)
-	o.End()
-	o.Text("body", r.Body)
-	return o.Close()
 }
 
 // Headers are all the headers an answer may have.
@@ -67,13 +51,14 @@ func Seconds(d time.Duration) string {
 
 // Claim is a claim as it appears in bodies.
 type Claim struct {
-	ClaimID    string
-	SaleID     string
-	State      sale.ClaimState
-	AcceptedAt string
-	// Omitted if empty.
-	OrderID, PayBy, PaymentURL string
-	Refunds                    []Refund
+	ClaimID    string          `json:"claimId"`
+	SaleID     string          `json:"saleId"`
+	State      sale.ClaimState `json:"state"`
+	AcceptedAt string          `json:"acceptedAt"`
+	OrderID    string          `json:"orderId,omitempty"`
+	PayBy      string          `json:"payBy,omitempty"`
+	PaymentURL string          `json:"paymentUrl,omitempty"`
+	Refunds    []Refund        `json:"refunds,omitempty"`
 }
 
 // Refund is a payment of a claim's order that goes back to the buyer.
@@ -83,27 +68,6 @@ type Refund struct {
 	Amount     int64             `json:"amount"` // in minor units
 	Currency   string            `json:"currency"`
 	RefundedAt string            `json:"refundedAt,omitempty"` // absent while it is due
-}
-
-func (c Claim) json() []byte {
-	o := make(jsonwrite.Object, 0, 192)
-	c.addTo(&o)
-	return o.Close()
-}
-
-func (c *Claim) addTo(o *jsonwrite.Object) {
-	o.Text("claimId", c.ClaimID)
-	o.Text("saleId", c.SaleID)
-	o.Text("state", string(c.State))
-	o.Text("acceptedAt", c.AcceptedAt)
-	o.TextIf("orderId", c.OrderID)
-	o.TextIf("payBy", c.PayBy)
-	o.TextIf("paymentUrl", c.PaymentURL)
-	if len(c.Refunds) > 0 {
-		text, _ := json.Marshal(c.Refunds) // such structs always encode
-		o.Name("refunds")
-		*o = append(*o, text...)
-	}
 }
 
 // RefundsOf converts the refunds of a claim.
@@ -131,17 +95,21 @@ func ClaimOf(c sale.Claim) Claim {
 // JSON returns an answer with a JSON body. It is private to the caller unless a handler
 // changes that, so no cache may store it.
 func JSON(status int, body any) Response {
-	if own, ok := body.(interface{ json() []byte }); ok {
-		return response(status, jsonMedia, own.json())
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
+	text, err := encode(body)
+	if err != nil {
 		// The bodies are this program's own structs, which always encode.
 		return response(http.StatusInternalServerError, jsonMedia, []byte(`{"code":"internal"}`))
 	}
-	return response(status, jsonMedia, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return response(status, jsonMedia, text)
+}
+
+// encode writes JSON without the escapes that only HTML needs.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Text returns an answer whose body is a plain text.

@@ -49,7 +49,7 @@ func (o Origin) Check(r *Request) error {
 	if !o.isKnown {
 		return nil
 	}
-	digest := sha256.Sum256([]byte(r.OriginVerify.Value))
+	digest := sha256.Sum256([]byte(r.Headers["x-origin-verify"]))
 	if subtle.ConstantTimeCompare(digest[:], o.digest[:]) != 1 {
 		return sale.Refuse(sale.Forbidden, "requests are taken at the public address only")
 	}

@@ -2,13 +2,11 @@ package httpapi
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/http"
 	"time"
 
-	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -55,42 +53,19 @@ var kinds = map[sale.Code]kind{
 	sale.Internal:             {http.StatusInternalServerError, "Internal error"},
 }
 
-// problem is an RFC 9457 problem.
+// problem is an RFC 9457 problem. Below its code are the public parts of an error of ours.
 type problem struct {
-	kind
-	code  sale.Code
-	order string      // path of the caller's own order
-	said  *sale.Error // its public parts; none of an error without a code
-}
-
-func (p *problem) json() []byte {
-	o := make(jsonwrite.Object, 0, 512) // most problems
-	o.Name("type")
-	o = append(append(append(o, `"urn:flashsale:problem:`...), p.code...), '"')
-	o.Text("title", p.title)
-	o.Int("status", int64(p.status))
-	o.Text("code", string(p.code))
-	o.TextIf("detail", p.said.Detail)
-	if p.said.MayReturn {
-		o.Bool("mayReturn", true)
-	}
-	o.TextIf("order", p.order)
-	o.TextIf("saleId", p.said.OtherSale)
-	if p.said.Claim != nil {
-		o.Open("claim")
-		held := ClaimOf(*p.said.Claim)
-		held.addTo(&o)
-		o.End()
-	}
-	if p.said.Meanwhile != nil {
-		o.Text("seen", p.said.Meanwhile.Seen)
-		if c := p.said.Meanwhile.Change; c != nil {
-			text, _ := json.Marshal(ChangeOf(*c)) // it is of strings, numbers and flags
-			o.Name("change")
-			o = append(o, text...)
-		}
-	}
-	return o.Close()
+	Type      string    `json:"type"`
+	Title     string    `json:"title"`
+	Status    int       `json:"status"`
+	Code      sale.Code `json:"code"`
+	Detail    string    `json:"detail,omitempty"`
+	MayReturn bool      `json:"mayReturn,omitempty"`
+	Order     string    `json:"order,omitempty"` // path of the caller's own order
+	SaleID    string    `json:"saleId,omitempty"`
+	Claim     *Claim    `json:"claim,omitempty"`
+	Seen      string    `json:"seen,omitempty"`
+	Change    *Change   `json:"change,omitempty"`
 }
 
 // Problem returns the answer for an error: its code, the code's status and the public
@@ -110,16 +85,28 @@ func Problem(err error, saleID string) Response {
 	if !ours || !ok {
 		said = new(sale.Error)
 	}
-	p := problem{kind: k, code: code, said: said}
-	saleID = cmp.Or(p.said.OtherSale, saleID)
-	if saleID != "" && code != sale.SaleNotFound {
-		p.order = ClaimPath(saleID)
+	p := problem{
+		Type: "urn:flashsale:problem:" + string(code), Title: k.title, Status: k.status, Code: code,
+		Detail: said.Detail, MayReturn: said.MayReturn, SaleID: said.OtherSale,
 	}
-	r := response(k.status, "application/problem+json", p.json())
-	wait := p.said.RetryAfter
+	if saleID = cmp.Or(said.OtherSale, saleID); saleID != "" && code != sale.SaleNotFound {
+		p.Order = ClaimPath(saleID)
+	}
+	if said.Claim != nil {
+		p.Claim = new(ClaimOf(*said.Claim))
+	}
+	if m := said.Meanwhile; m != nil {
+		p.Seen = m.Seen
+		if m.Change != nil {
+			p.Change = new(ChangeOf(*m.Change))
+		}
+	}
+	r := JSON(k.status, p)
+	r.Headers.ContentType = "application/problem+json"
+	wait := said.RetryAfter
 	switch {
 	case wait != 0:
-	case p.said.MayReturn:
+	case said.MayReturn:
 		wait = ReturnWait()
 	case k.status == http.StatusServiceUnavailable, k.status == http.StatusTooManyRequests, code == sale.OrderPending:
 		wait = Jitter(time.Second, 3*time.Second)

@@ -16,19 +16,20 @@ const MaxBody = 1 << 10
 
 // Request holds the fields we use of API Gateway's event, payload format 2.0.
 type Request struct {
-	RouteKey string // like "POST /sales/{saleId}/orders"
+	RouteKey string `json:"routeKey"` // like "POST /sales/{saleId}/orders"
 	// Sub is the sub claim of the token that the gateway verified; empty if there is
 	// none.
-	Sub  string
-	Path struct{ SaleID, GroupID, OrderID, Provider, Page string } // unvalidated
-
-	ContentType, IdempotencyKey, OriginVerify Header
-	// Of payment providers.
-	StripeSignature, WebhookID, WebhookTimestamp, WebhookSignature          Header
-	WechatpaySerial, WechatpayTimestamp, WechatpayNonce, WechatpaySignature Header
-
-	Body            string
-	IsBase64Encoded bool
+	Sub  string `json:"-"`
+	Path struct {
+		SaleID   string `json:"saleId"`
+		GroupID  string `json:"groupId"`
+		OrderID  string `json:"orderId"`
+		Provider string `json:"provider"`
+		Page     string `json:"page"`
+	} `json:"pathParameters"` // unvalidated
+	Headers         map[string]string `json:"headers"` // by their names in lower case
+	Body            string            `json:"body"`
+	IsBase64Encoded bool              `json:"isBase64Encoded"`
 }
 
 // User returns the caller: the sub of the token that the gateway verified, and nothing
@@ -89,10 +90,10 @@ func RollPage(r *Request) (byte, error) {
 // quoted, as a structured-field string is, or bare. It fails with sale.InvalidRequest
 // for anything but a valid id.
 func IdempotencyKey(r *Request) (string, error) {
-	if !r.IdempotencyKey.Given {
+	key, given := r.Headers["idempotency-key"]
+	if !given {
 		return "", nil
 	}
-	key := r.IdempotencyKey.Value
 	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
 		key = key[1 : len(key)-1]
 	}
@@ -131,8 +132,8 @@ func JSONBody(r *Request, limit int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r.ContentType.Given && r.ContentType.Value != jsonMedia {
-		media, _, err := mime.ParseMediaType(r.ContentType.Value)
+	if declared, given := r.Headers["content-type"]; given && declared != jsonMedia {
+		media, _, err := mime.ParseMediaType(declared)
 		if err != nil || media != jsonMedia {
 			return "", sale.Refuse(sale.UnsupportedMediaType, "the content type must be application/json")
 		}

@@ -10,9 +10,6 @@ import (
 
 func requestOf(sub string) *Request { return &Request{Sub: sub} }
 
-// given returns a header with that value.
-func given(value string) Header { return Header{Value: value, Given: true} }
-
 func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
 	eventOf := func(text string) *Request {
 		r, err := Decode([]byte(text))
@@ -117,7 +114,7 @@ func TestAnIdempotencyKeyIsQuotedOrBare(t *testing.T) {
 		{"a separator", "a#b", "", sale.InvalidRequest},
 		{"65 characters", long + "k", "", sale.InvalidRequest},
 	} {
-		got, err := IdempotencyKey(&Request{IdempotencyKey: given(tt.value)})
+		got, err := IdempotencyKey(&Request{Headers: map[string]string{"idempotency-key": tt.value}})
 		if got != tt.want || sale.CodeOf(err) != tt.code {
 			t.Errorf("%s: %q: %q, %v; want %q and code %q", tt.name, tt.value, got, err, tt.want, tt.code)
 		}
@@ -159,7 +156,7 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 	} {
 		r := &Request{Body: tt.body}
 		if tt.contentType != "" {
-			r.ContentType = given(tt.contentType)
+			r.Headers = map[string]string{"content-type": tt.contentType}
 		}
 		if err := EmptyBody(r); sale.CodeOf(err) != tt.want {
 			t.Errorf("%s: EmptyBody = %v, want code %q", tt.name, err, tt.want)

@@ -1,13 +1,16 @@
+// Package jsonread reads what people and other programs write: one flat object strictly, and whole numbers in any form.
 package jsonread
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -18,59 +21,32 @@ import (
 // else. It returns the names; the caller must check that they are known, letter case included, because encoding/json
 // checks neither.
 func Flat(text []byte, into any) (names []string, err error) {
-	tokens := jsontext.NewDecoder(bytes.NewReader(text))     // strict about names and UTF-8
-	if start, _ := tokens.ReadToken(); start.Kind() != '{' { // without a token the kind is 0
-		return nil, errors.New("the request must be a JSON object")
+	var members map[string]jsontext.Value
+	if err := jsonv2.Unmarshal(text, &members); err != nil || members == nil {
+		return nil, errors.Join(errors.New("the request must be one JSON object, each name once"), err)
 	}
-	plain := []byte{'{'}
-	for tokens.PeekKind() == '"' {
-		name, err := tokens.ReadToken()
-		if err != nil {
-			return nil, fmt.Errorf("read a name: %w", err)
-		}
-		names = append(names, name.String())
-		kind := tokens.PeekKind()
-		value, err := tokens.ReadValue()
-		if err != nil {
-			return nil, fmt.Errorf("read a value: %w", err)
-		}
+	for name, value := range members {
+		kind := value.Kind()
 		if kind != '"' && kind != '0' && !isTexts(value) {
 			return nil, errors.New("a field must be a string, a number or a list of strings")
 		}
-		if len(plain) > 1 {
-			plain = append(plain, ',')
-		}
-		if plain, err = jsontext.AppendQuote(plain, names[len(names)-1]); err != nil {
-			return nil, fmt.Errorf("read a name: %w", err)
-		}
-		plain = append(plain, ':')
-		if n, ok := wholeOf(string(value)); ok && !bytes.ContainsRune(value, '.') {
-			plain = strconv.AppendInt(plain, n, 10)
-		} else {
-			plain = append(plain, value...)
+		if n, ok := wholeOf(string(value)); ok && !strings.Contains(string(value), ".") {
+			members[name] = strconv.AppendInt(nil, n, 10)
 		}
 	}
-	plain = append(plain, '}')
-	if _, err := tokens.ReadToken(); err != nil { // the object's end
-		return nil, fmt.Errorf("read the request: %w", err)
+	plain, err := jsonv2.Marshal(members)
+	if err == nil {
+		err = json.Unmarshal(plain, into)
 	}
-	if _, err := tokens.ReadToken(); err != io.EOF {
-		return nil, errors.New("there is data after the request")
-	}
-	if err := json.Unmarshal(plain, into); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read the fields: %w", err)
 	}
-	return names, nil
+	return slices.Sorted(maps.Keys(members)), nil
 }
 
 // isTexts reports whether a value is a list of strings.
 func isTexts(value jsontext.Value) bool {
-	tokens := jsontext.NewDecoder(bytes.NewReader(value))
-	if start, _ := tokens.ReadToken(); start.Kind() != '[' {
-		return false
-	}
-	for tokens.PeekKind() == '"' {
-		_, _ = tokens.ReadToken() // the value is valid
-	}
-	return tokens.PeekKind() == ']'
+	var list []jsontext.Value
+	return value.Kind() == '[' && jsonv2.Unmarshal(value, &list) == nil &&
+		!slices.ContainsFunc(list, func(one jsontext.Value) bool { return one.Kind() != '"' })
 }

@@ -1,7 +1,9 @@
 package orderq
 
 import (
-	"flashsale/shared/jsonwrite"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"flashsale/shared/sale"
 )
 
@@ -12,7 +14,13 @@ type Message struct {
 	ClaimID string `json:"claimId"`
 	// Buckets is the sale's number of them, see sale.Claim; 0 if not known. With it the
 	// claim is found without reading its sale, an item that the whole crowd reads.
-	Buckets int `json:"buckets"`
+	Buckets int `json:"buckets,omitzero"`
+}
+
+// wire is a message with the version of its format.
+type wire struct {
+	V int `json:"v"`
+	Message
 }
 
 // Of returns the message of a claim.
@@ -22,13 +30,6 @@ func Of(c sale.Claim) Message {
 
 // Encode writes the message as JSON.
 func Encode(m Message) string {
-	o := make(jsonwrite.Object, 0, 192)
-	o.Int("v", sale.WritesMessages)
-	o.Text("saleId", m.SaleID)
-	o.Text("user", m.User)
-	o.Text("claimId", m.ClaimID)
-	if m.Buckets != 0 {
-		o.Int("buckets", int64(m.Buckets))
-	}
-	return string(o.Close())
+	text, _ := jsonv2.Marshal(wire{sale.WritesMessages, m}, jsontext.AllowInvalidUTF8(true)) // which always encodes
+	return string(text)
 }

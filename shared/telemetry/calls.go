@@ -15,7 +15,6 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"flashsale/shared/invocation"
-	"flashsale/shared/jsonwrite"
 )
 
 // calls is the time that the AWS calls of one event took. It is stored in the event's
@@ -72,9 +71,8 @@ func (s sdkLogger) Logf(class logging.Classification, format string, values ...a
 	if level < s.log.least {
 		return
 	}
-	var m jsonwrite.Object
-	s.log.name(&m)
-	m.Text("detail", capped(fmt.Sprintf(format, values...), maxError))
+	m := s.log.named()
+	m.text("detail", capped(fmt.Sprintf(format, values...), maxError))
 	s.log.write(s.log.now(), level, "AWS SDK", m)
 }
 

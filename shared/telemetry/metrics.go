@@ -2,10 +2,8 @@ package telemetry
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
-	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -38,9 +36,26 @@ func (e *Event) Metric(name string, unit Unit, value int) {
 // which also becomes an attribute. The dimension needs a closed set of values: every
 // value is a separate metric, so it must never be a user or an order id.
 func (e *Event) CountBy(name, dimension, value string) {
-	e.members.Text(dimension, value)
+	e.members.text(dimension, value)
 	e.Int(name, 1)
 	e.metrics = append(e.metrics, metric{dimension, name, Count})
+}
+
+// embedded is CloudWatch's member of the line, which describes the metrics.
+type embedded struct {
+	Timestamp         int64
+	CloudWatchMetrics []directive
+}
+
+type directive struct {
+	Namespace  string
+	Dimensions [][]string
+	Metrics    []described
+}
+
+type described struct {
+	Name string
+	Unit Unit
 }
 
 // embed adds the member that describes the metrics to CloudWatch, if there are any.
@@ -48,42 +63,27 @@ func (e *Event) embed(now time.Time) {
 	if len(e.metrics) == 0 {
 		return
 	}
-	dimensions := `["service"`
+	common := []string{"service"}
 	if e.log.stack != "" {
-		e.members.Text("stack", e.log.stack)
-		dimensions = `["stack","service"`
+		e.members.text("stack", e.log.stack)
+		common = []string{"stack", "service"}
 	}
-	e.members.Name("_aws")
-	b := append(e.members, `{"Timestamp":`...)
-	b = append(strconv.AppendInt(b, now.UnixMilli(), 10), `,"CloudWatchMetrics":[`...)
-	for i, first := range e.metrics {
-		like := func(m metric) bool { return m.dimension == first.dimension }
-		if slices.ContainsFunc(e.metrics[:i], like) {
-			continue
-		}
-		b = append(append(separated(b, i), `{"Namespace":"`+Namespace+`","Dimensions":[`...), dimensions...)
-		if first.dimension != "" {
-			b = jsonwrite.Quote(append(b, ','), first.dimension)
-		}
-		b = append(b, `]],"Metrics":[`...)
-		for k, m := range e.metrics[i:] {
-			if !like(m) {
-				continue
+	aws, at := embedded{Timestamp: now.UnixMilli()}, map[string]int{}
+	for _, m := range e.metrics {
+		i, known := at[m.dimension]
+		if !known {
+			i = len(aws.CloudWatchMetrics)
+			at[m.dimension] = i
+			dimensions := common
+			if m.dimension != "" {
+				dimensions = append(slices.Clone(common), m.dimension)
 			}
-			b = jsonwrite.Quote(append(separated(b, k), `{"Name":`...), m.name)
-			b = append(jsonwrite.Quote(append(b, `,"Unit":`...), string(m.unit)), '}')
+			aws.CloudWatchMetrics = append(aws.CloudWatchMetrics, directive{Namespace: Namespace, Dimensions: [][]string{dimensions}})
 		}
-		b = append(b, "]}"...)
+		d := &aws.CloudWatchMetrics[i]
+		d.Metrics = append(d.Metrics, described{m.name, m.unit})
 	}
-	e.members = append(b, "]}"...)
-}
-
-// separated appends a comma before every element but the first.
-func separated(to []byte, element int) []byte {
-	if element == 0 {
-		return to
-	}
-	return append(to, ',')
+	e.members.json("_aws", aws)
 }
 
 // Result returns a code as spelled in the counts by result. A sale that needs a newer

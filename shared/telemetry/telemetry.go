@@ -12,6 +12,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,9 +22,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"flashsale/shared/invocation"
-	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -63,22 +66,41 @@ func New(w io.Writer, service string, now func() time.Time) *Log {
 
 // write writes one line, with the member names of Lambda's JSON logging. Write errors
 // are ignored: there is nowhere to report them.
-func (l *Log) write(now time.Time, level slog.Level, message string, o jsonwrite.Object) {
-	text := lines.Get().(*[]byte)
-	b := append((*text)[:0], `{"timestamp":"`...)
-	b = append(now.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z07:00"), `","level":"`...)
-	b = append(append(b, level.String()...), `","message":`...)
-	b = append(jsonwrite.Quote(b, message), ',')
-	b = append(append(b, o.Members()...), "}\n"...)
+func (l *Log) write(now time.Time, level slog.Level, message string, m members) {
+	line := make(members, 0, len(m)+128)
+	line.text("timestamp", now.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+	line.text("level", level.String())
+	line.text("message", message)
+	line = append(append(line, m...), "}\n"...)
+	line[0] = '{'
 	l.mu.Lock()
-	_, _ = l.out.Write(b)
+	_, _ = l.out.Write(line)
 	l.mu.Unlock()
-	*text = b
-	lines.Put(text)
 }
 
-// lines are buffers for the text of one event.
-var lines = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
+// members are those of a JSON object as text, each with a comma before it. Names must need no escapes: they are this
+// program's own.
+type members []byte
+
+func (m *members) name(name string) { *m = append(append(append(*m, `,"`...), name...), `":`...) }
+
+// text adds a string; invalid UTF-8 in it is replaced.
+func (m *members) text(name, value string) {
+	m.name(name)
+	*m, _ = jsontext.AppendQuote(*m, value)
+}
+
+func (m *members) int(name string, value int64) {
+	m.name(name)
+	*m = strconv.AppendInt(*m, value, 10)
+}
+
+// json adds a value of this program's own types, which always encode.
+func (m *members) json(name string, value any) {
+	text, _ := jsonv2.Marshal(value, jsontext.AllowInvalidUTF8(true))
+	m.name(name)
+	*m = append(*m, text...)
+}
 
 // FatalIf logs why a function cannot start and ends the process, if there is an error (P19).
 func (l *Log) FatalIf(errs ...error) {
@@ -86,17 +108,17 @@ func (l *Log) FatalIf(errs ...error) {
 	if err == nil {
 		return
 	}
-	var m jsonwrite.Object
-	l.name(&m)
-	m.Text("error", err.Error())
+	m := l.named()
+	m.text("error", capped(err.Error(), maxError))
 	l.write(l.now(), slog.LevelError, "cannot start", m)
 	os.Exit(1)
 }
 
-// name adds which service of which release writes the line.
-func (l *Log) name(to *jsonwrite.Object) {
-	to.Text("service", l.service)
-	to.Text("version", sale.Release)
+// named says which service of which release writes the line.
+func (l *Log) named() (m members) {
+	m.text("service", l.service)
+	m.text("version", sale.Release)
+	return m
 }
 
 // Event is a line being built. It belongs to one goroutine and must not be used after
@@ -104,19 +126,10 @@ func (l *Log) name(to *jsonwrite.Object) {
 type Event struct {
 	log       *Log
 	stopwatch invocation.Stopwatch
-	text      *[]byte // the members' buffer, to be returned to the pool
-	members   jsonwrite.Object
+	members   members
 	prefix    int // length of the members shared by all events of the invocation
 	metrics   []metric
-	few       [4]metric // the memory of most events' metrics
 	calls     calls
-}
-
-func (l *Log) event() *Event {
-	text := lines.Get().(*[]byte)
-	e := &Event{log: l, stopwatch: invocation.Start(), text: text, members: (*text)[:0]}
-	e.metrics = e.few[:0]
-	return e
 }
 
 // Run runs one invocation within its time, and writes its line with that message; count adds the
@@ -137,15 +150,14 @@ func (l *Log) Run(
 // invocation.Margin before the deadline. AWS calls with that context are timed if their
 // client's configuration is watched.
 func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *Event) {
-	e := l.event()
-	l.name(&e.members)
+	e := &Event{log: l, stopwatch: invocation.Start(), members: l.named()}
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		e.members.Text("requestId", lc.AwsRequestID)
+		e.members.text("requestId", lc.AwsRequestID)
 	}
 	if trace, ok := ctx.Value("x-amzn-trace-id").(string); ok && trace != "" {
 		e.Text("traceId", trace)
 	}
-	e.members.Bool("coldStart", !l.warm.Swap(true))
+	e.members.json("coldStart", !l.warm.Swap(true))
 	e.prefix = len(e.members)
 	ctx, cancel := invocation.Bound(context.WithValue(ctx, callsKey{}, &e.calls))
 	return ctx, cancel, e
@@ -153,19 +165,18 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 
 // Part starts a separate event within this one. Calls with its context count for both.
 func (e *Event) Part(ctx context.Context) (context.Context, *Event) {
-	part := e.log.event()
-	part.members = append(part.members, e.members[:e.prefix]...)
-	part.prefix, part.calls.parent = e.prefix, &e.calls
+	part := &Event{log: e.log, stopwatch: invocation.Start(), members: slices.Clone(e.members[:e.prefix]), prefix: e.prefix}
+	part.calls.parent = &e.calls
 	return context.WithValue(ctx, callsKey{}, &part.calls), part
 }
 
 // Text adds user text, cut to 512 bytes.
 func (e *Event) Text(name, value string) {
-	e.members.Text(name, capped(value, maxText))
+	e.members.text(name, capped(value, maxText))
 }
 
 // capped truncates the text to limit bytes and replaces the characters that JSON leaves
-// alone but terminals interpret or hide: DEL, C1 controls, bidi marks (P18).
+// alone but terminals interpret or hide, or take for a line's end: DEL, C1 controls, bidi marks, U+2028 (P18).
 func capped(text string, limit int) string {
 	if len(text) > limit {
 		for limit > 0 && !utf8.RuneStart(text[limit]) {
@@ -177,7 +188,7 @@ func capped(text string, limit int) string {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
-		if r >= del && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if r >= del && unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return utf8.RuneError
 		}
 		return r
@@ -199,29 +210,11 @@ func plain(text string) bool {
 
 // Int adds a number.
 func (e *Event) Int(name string, value int) {
-	e.members.Int(name, int64(value))
+	e.members.int(name, int64(value))
 }
 
-// List adds an array of objects: for each i below n the one that fill gives members, if any.
-// Their texts are the caller's to check.
-func (e *Event) List(name string, n int, fill func(i int, one *jsonwrite.Object)) {
-	e.members.Name(name)
-	e.members = append(e.members, '[')
-	one := make(jsonwrite.Object, 0, 256) // its buffer serves all of them
-	first := true
-	for i := range n {
-		one = one[:0]
-		if fill(i, &one); len(one) == 0 {
-			continue
-		}
-		if !first {
-			e.members = append(e.members, ',')
-		}
-		first, one = false, one.Close()
-		e.members = append(e.members, one...)
-	}
-	e.members = append(e.members, ']')
-}
+// List adds an array. Its texts are the caller's to check.
+func (e *Event) List(name string, list any) { e.members.json(name, list) }
 
 // End writes the line: message, outcome code ("ok" for none), milliseconds, those spent
 // in DynamoDB and in SQS and, if there is one, the error. Unexpected errors are logged
@@ -234,18 +227,16 @@ func (e *Event) End(message string, code sale.Code, err error) {
 	case sale.Busy, sale.Poison, sale.Conflicting:
 		level = slog.LevelWarn
 	}
-	e.members.Text("outcome", Outcome(code))
-	e.members.Int("ms", e.stopwatch.Elapsed().Milliseconds())
-	e.members.Int("dynamodbMs", time.Duration(e.calls.dynamodb.Load()).Milliseconds())
-	e.members.Int("sqsMs", time.Duration(e.calls.sqs.Load()).Milliseconds())
+	e.members.text("outcome", Outcome(code))
+	e.members.int("ms", e.stopwatch.Elapsed().Milliseconds())
+	e.members.int("dynamodbMs", time.Duration(e.calls.dynamodb.Load()).Milliseconds())
+	e.members.int("sqsMs", time.Duration(e.calls.sqs.Load()).Milliseconds())
 	if err != nil {
-		e.members.Text("error", capped(err.Error(), maxError))
+		e.members.text("error", capped(err.Error(), maxError))
 	}
 	if len(e.metrics) > 0 || level >= e.log.least {
 		now := e.log.now()
 		e.embed(now)
 		e.log.write(now, level, message, e.members)
 	}
-	*e.text = e.members
-	lines.Put(e.text)
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
-
-	"flashsale/shared/jsonread"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Invoke implements Lambda's Handler: Handle with JSON in and out. It fails if payload
@@ -27,41 +27,20 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return json.Marshal(answer)
 }
 
-// decode reads what Handle uses: the messages' ids and bodies, the smaller part of an
-// event. Invalid UTF-8 makes that message poison and does not affect the others (P10).
+// decode reads what Handle uses: the messages' ids and bodies. Invalid UTF-8 is replaced, so that it makes its message
+// poison and does not affect the others (P10).
 func decode(payload []byte) (batch events.SQSEvent, err error) {
-	err = jsonread.Read(payload, func(r *jsonread.Reader) error {
-		return r.Object(func(name []byte) error {
-			if string(name) != "Records" {
-				return r.Skip()
-			}
-			batch.Records = make([]events.SQSMessage, 0, len(payload)/leastMessage+1)
-			return r.Array(func() error {
-				batch.Records = append(batch.Records, events.SQSMessage{})
-				return readMessage(r, &batch.Records[len(batch.Records)-1])
-			})
-		})
-	})
-	if err != nil {
-		return events.SQSEvent{}, fmt.Errorf("decode batch: %w", err)
+	var read struct {
+		Records []struct {
+			MessageID string `json:"messageId"`
+			Body      string `json:"body"`
+		}
+	}
+	if err := jsonv2.Unmarshal(payload, &read, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return batch, fmt.Errorf("decode batch: %w", err)
+	}
+	for _, m := range read.Records {
+		batch.Records = append(batch.Records, events.SQSMessage{MessageId: m.MessageID, Body: m.Body})
 	}
 	return batch, nil
-}
-
-// leastMessage is about the length of the shortest message that SQS delivers, in
-// bytes.
-const leastMessage = 512
-
-func readMessage(r *jsonread.Reader, m *events.SQSMessage) error {
-	return r.Object(func(name []byte) (err error) {
-		switch string(name) {
-		case "messageId":
-			m.MessageId, _, err = r.Text()
-		case "body":
-			m.Body, _, err = r.Text()
-		default:
-			err = r.Skip()
-		}
-		return err
-	})
 }

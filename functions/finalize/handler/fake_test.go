@@ -24,9 +24,6 @@ var (
 	nobody = ledger.ClaimRef{SaleID: "moutai", User: "nobody", ClaimID: "CLAIM0"}
 )
 
-// event is the shared harness's function.
-var event = httpapitest.Event
-
 // function is the handler as Lambda calls it, over a ledger that has the claims of alice and
 // bob.
 type function struct {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"flashsale/shared/jsonwrite"
 	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -95,6 +95,17 @@ func end(ctx context.Context, event *telemetry.Event, messages, failed int, caus
 	event.End("finalize", code, cause)
 }
 
+// loggedOrder is what the log tells of an order, enough to write its claim again.
+type loggedOrder struct {
+	SaleID     string `json:"saleId"`
+	User       string `json:"user"`
+	ClaimID    string `json:"claimId"`
+	OrderID    string `json:"orderId"`
+	Shard      int    `json:"shard"`
+	AcceptedAt int64  `json:"acceptedAt"`
+	RequestKey string `json:"requestKey,omitzero"`
+}
+
 // confirm returns an error or nil per record. Messages that name the same claim get the
 // same order. The log says which order each claim has and whatever else it takes to write the
 // claim again, should the table be lost from here on.
@@ -131,17 +142,15 @@ func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, even
 			slowest = max(slowest, now.Sub(r.AcceptedAt))
 		}
 	}
-	event.List("orders", len(results), func(i int, one *jsonwrite.Object) {
-		if r := results[i]; r.Err == nil {
-			one.Text("saleId", r.Order.SaleID)
-			one.Text("user", r.Order.User)
-			one.Text("claimId", r.Order.ClaimID)
-			one.Digits("orderId", r.Order.ID)
-			one.Int("shard", int64(r.Shard))
-			one.Int("acceptedAt", r.AcceptedAt.UnixMilli())
-			one.TextIf("requestKey", r.RequestKey)
+	orders := []loggedOrder{}
+	for _, r := range results {
+		if r.Err == nil {
+			orders = append(orders, loggedOrder{
+				r.Order.SaleID, r.Order.User, r.Order.ClaimID, orderid.String(r.Order.ID), r.Shard, r.AcceptedAt.UnixMilli(), r.RequestKey,
+			})
 		}
-	})
+	}
+	event.List("orders", orders)
 	event.Metric("confirmed", telemetry.Count, confirmed)
 	if confirmed > 0 {
 		event.Metric("acceptToConfirmMs", telemetry.Milliseconds, int(slowest.Milliseconds()))

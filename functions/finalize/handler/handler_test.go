@@ -153,12 +153,14 @@ func TestTheLogCanReplaceTheClaimsOfABatch(t *testing.T) {
 }
 
 func TestWhatIsNoBatchIsLoggedAndFails(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		if failed, err := f.invoke(t, t.Context(), []byte(`["alice@example.com"]`)); err == nil {
-			t.Errorf("failed %v and no error", failed)
-		}
-		isLine(t, f, sale.Internal, map[string]any{"messages": 0.0, "failed": 0.0, "level": "ERROR", "error": "decode batch: "})
-	})
+	for _, text := range []string{``, `["alice@example.com"]`, `{`, `{} {}`, `{"Records":{}}`, `{"Records":[7]}`, `{"Records":[{"body":7}]}`, `{"Records":[{"body":"x"},]}`} {
+		in(t, func(t *testing.T, f *function) {
+			if failed, err := f.invoke(t, t.Context(), []byte(text)); err == nil {
+				t.Errorf("%s: failed %v and no error", text, failed)
+			}
+			isLine(t, f, sale.Internal, map[string]any{"messages": 0.0, "failed": 0.0, "level": "ERROR", "error": "decode batch: "})
+		})
+	}
 }
 
 func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
@@ -170,6 +172,7 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 		{"a claim that was never made", `{"v":1,"saleId":"moutai","user":"nobody","claimId":"C"}`},
 		{"another's claim", `{"v":1,"saleId":"moutai","user":"mallory","claimId":"` + alice.ClaimID + `"}`},
 		{"the end of the user's key", `{"v":1,"saleId":"moutai","user":"0#alice","claimId":"` + alice.ClaimID + `"}`},
+		{"invalid UTF-8", "{\"v\":1,\"saleId\":\"moutai\",\"user\":\"al\xffice\",\"claimId\":\"C\"}"},
 		{"a second claim", `{"v":1,"saleId":"moutai","user":"alice","claimId":"` + alice.ClaimID + `","claimId":"` + bob.ClaimID + `"}`},
 		{"another claim of the user", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C"}`},
 	} {

@@ -1,11 +1,14 @@
 package handler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"flashsale/shared/httpapi"
-	"flashsale/shared/jsonread"
 )
 
 // call is one request and who makes it.
@@ -26,10 +29,23 @@ type query struct {
 	drained, group, saleID, after string
 }
 
-var (
-	errTwice = errors.New("a member that is read is there twice")
-	errBoth  = errors.New("the caller is both verified and as told")
-)
+var errBoth = errors.New("the caller is both verified and as told")
+
+// operated is what is read of an event besides what every function reads.
+type operated struct {
+	Context struct {
+		Authorizer map[string]jsontext.Value `json:"authorizer"`
+	} `json:"requestContext"`
+	Path struct {
+		User string `json:"user"`
+	} `json:"pathParameters"`
+	Query struct {
+		Drained string `json:"drained"`
+		Group   string `json:"group"`
+		SaleID  string `json:"saleId"`
+		After   string `json:"after"`
+	} `json:"queryStringParameters"`
+}
 
 // readCall reads an event of API Gateway's payload format 2.0. A caller of the API has the
 // claims of a verified token. One of the Invoke API may do anything, by IAM, so it only tells
@@ -41,61 +57,38 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 	if c.Request, err = httpapi.Decode(payload); err != nil {
 		return nil, err
 	}
-	var roles, told, languages string
-	err = jsonread.Read(payload, func(e *jsonread.Reader) error {
-		claims := func() error { return object(e, members{rolesClaim: text(e, &roles)}) }
-		authorizer := func() error {
-			return object(e, members{
-				"jwt":    func() error { c.verified = true; return object(e, members{"claims": claims}) },
-				"asTold": func() error { c.told = true; return object(e, members{"actor": text(e, &told)}) },
-			})
-		}
-		return object(e, members{
-			"requestContext": func() error { return object(e, members{"authorizer": authorizer}) },
-			"pathParameters": func() error { return object(e, members{"user": text(e, &c.user)}) },
-			"headers":        func() error { return object(e, members{"accept-language": text(e, &languages)}) },
-			"queryStringParameters": func() error {
-				q := &c.query
-				return object(e, members{
-					"drained": text(e, &q.drained), "group": text(e, &q.group), "saleId": text(e, &q.saleID),
-					"after": text(e, &q.after),
-				})
-			},
-		})
-	})
-	switch {
-	case err != nil:
+	var e operated
+	if err := jsonv2.Unmarshal(payload, &e, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return nil, fmt.Errorf("read caller: %w", err)
+	}
+	c.user, c.query = e.Path.User, query{e.Query.Drained, e.Query.Group, e.Query.SaleID, e.Query.After}
+	c.chinese = prefersChinese(c.Headers["accept-language"])
+	var jwt struct {
+		Claims map[string]jsontext.Value `json:"claims"`
+	}
+	var asTold struct {
+		Actor string `json:"actor"`
+	}
+	var roles string
+	verified, told := e.Context.Authorizer["jwt"], e.Context.Authorizer["asTold"]
+	c.verified, c.told = verified != nil, told != nil // also if it is null
+	read := func(value jsontext.Value, into any) error {
+		if value == nil {
+			return nil
+		}
+		return jsonv2.Unmarshal(value, into, jsontext.AllowInvalidUTF8(true))
+	}
+	err = cmp.Or(read(verified, &jwt), read(told, &asTold))
+	if err = cmp.Or(err, read(jwt.Claims[rolesClaim], &roles)); err != nil {
+		return nil, fmt.Errorf("read caller: %w", err)
+	}
+	switch {
 	case c.verified && c.told:
 		return nil, fmt.Errorf("read caller: %w", errBoth)
 	case c.told:
-		c.actor, c.role = told, operator
+		c.actor, c.role = asTold.Actor, operator
 	case c.verified:
 		c.role = rolesOf(roles)
 	}
-	c.chinese = prefersChinese(languages)
 	return c, nil
-}
-
-// members are the members of an object that are read, with what takes their values.
-type members map[string]func() error
-
-// object takes an object. API Gateway writes each member once, so a duplicate is ambiguous.
-func object(e *jsonread.Reader, take members) error {
-	seen := map[string]bool{}
-	return e.Object(func(name []byte) error {
-		value, known := take[string(name)]
-		switch {
-		case !known:
-			return e.Skip()
-		case seen[string(name)]:
-			return errTwice
-		}
-		seen[string(name)] = true
-		return value()
-	})
-}
-
-func text(e *jsonread.Reader, to *string) func() error {
-	return func() (err error) { *to, _, err = e.Text(); return err }
 }

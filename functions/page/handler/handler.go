@@ -56,7 +56,7 @@ func New(
 func (h *Handler) Handle(ctx context.Context, r request) (out response, _ error) {
 	err := h.log.Run(ctx, "page", func(ctx context.Context, event *telemetry.Event) (err error) {
 		event.Text("route", r.RouteKey)
-		if err := h.Origin.Check(&httpapi.Request{OriginVerify: header(r, "x-origin-verify")}); err != nil {
+		if err := h.Origin.Check(&httpapi.Request{Headers: r.Headers}); err != nil {
 			return err
 		}
 		out, err = h.route(ctx, r, event)
@@ -114,10 +114,4 @@ func (h *Handler) html(r request, d data, status int, known bool) (response, err
 		page.Headers["Cache-Control"] = "no-store"
 	}
 	return page, err
-}
-
-// header returns a header; API Gateway writes names in lower case.
-func header(r request, name string) httpapi.Header {
-	value, given := r.Headers[name]
-	return httpapi.Header{Value: value, Given: given}
 }

@@ -507,12 +507,12 @@ func TestAWebhookThatIsNotSignedIsRefusedForLittleMemory(t *testing.T) {
 		"fields of nothing": filled("", "&", ""), "fields": numbered("sign=AAAA", "&%x=", ""), "a long field": filled("sign=AAAA&a=", "%41", ""),
 		"a form's long signature": filled("a=b&sign=", "AAAA", ""), "fields that decide": numbered("sign=AAAA", "&x%x=%%26app_id%%3D", ""),
 	} {
-		r := httpapi.Request{
-			StripeSignature:  httpapi.Header{Value: signature(body, time.Now(), strings.Split(strings.Repeat("x,", 99), ",")...)["stripe-signature"]},
-			WebhookID:        httpapi.Header{Value: "msg_1"},
-			WebhookTimestamp: httpapi.Header{Value: strconv.FormatInt(time.Now().Unix(), 10)}, WebhookSignature: httpapi.Header{Value: strings.Repeat("v1,AAAA ", 999)},
-			WechatpayTimestamp: httpapi.Header{Value: strconv.FormatInt(time.Now().Unix(), 10)}, WechatpaySerial: httpapi.Header{Value: pubKeyID},
-		}
+		now := strconv.FormatInt(time.Now().Unix(), 10)
+		r := httpapi.Request{Headers: map[string]string{
+			"stripe-signature": signature(body, time.Now(), strings.Split(strings.Repeat("x,", 99), ",")...)["stripe-signature"],
+			"webhook-id":       "msg_1", "webhook-timestamp": now, "webhook-signature": strings.Repeat("v1,AAAA ", 999),
+			"wechatpay-timestamp": now, "wechatpay-serial": pubKeyID,
+		}}
 		for provider, p := range all {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

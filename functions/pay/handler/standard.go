@@ -34,9 +34,11 @@ func newStandardWebhooks(s Settings, _ func() time.Time) (provider, error) {
 	}
 	verify := func(r *httpapi.Request, body []byte) error {
 		headers := http.Header{}
-		headers.Set(standardwebhooks.HeaderWebhookID, r.WebhookID.Value)
-		headers.Set(standardwebhooks.HeaderWebhookTimestamp, r.WebhookTimestamp.Value)
-		headers.Set(standardwebhooks.HeaderWebhookSignature, r.WebhookSignature.Value)
+		for _, name := range []string{
+			standardwebhooks.HeaderWebhookID, standardwebhooks.HeaderWebhookTimestamp, standardwebhooks.HeaderWebhookSignature,
+		} {
+			headers.Set(name, r.Headers[name])
+		}
 		var failed error
 		for _, key := range keys {
 			err := key.Verify(body, headers)

@@ -73,7 +73,7 @@ func newStripe(s Settings, now func() time.Time) (provider, error) {
 		return provider{}, fmt.Errorf("STRIPE_EVENTS must be %s, %s or %s", checkoutEvents, paymentIntentEvents, anyEvents)
 	}
 	verify := func(r *httpapi.Request, body []byte) error {
-		return verifyStripe(r.StripeSignature.Value, body, set.SigningSecrets, now())
+		return verifyStripe(r.Headers["stripe-signature"], body, set.SigningSecrets, now())
 	}
 	return provider{verify: verify, read: one(set.read)}, nil
 }

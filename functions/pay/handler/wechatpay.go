@@ -107,7 +107,7 @@ func (w *wechatPay) addKey(serial string) error {
 // line feed after it. WeChat Pay also sends wrong signatures now and then, to see them refused; theirs begin with
 // WECHATPAY/SIGNTEST/, may name a serial that was never issued, and the notification comes again, well signed.
 func (w *wechatPay) verify(r *httpapi.Request, body []byte) error {
-	at, serial := r.WechatpayTimestamp.Value, r.WechatpaySerial.Value
+	at, serial := r.Headers["wechatpay-timestamp"], r.Headers["wechatpay-serial"]
 	seconds, err := strconv.ParseInt(at, 10, 64)
 	if err != nil || serial == "" {
 		return errUnsigned
@@ -119,9 +119,9 @@ func (w *wechatPay) verify(r *httpapi.Request, body []byte) error {
 	if !known {
 		return errNoSuchKey
 	}
-	signature, _ := base64.StdEncoding.DecodeString(r.WechatpaySignature.Value) // what is no base64 is no signature either
+	signature, _ := base64.StdEncoding.DecodeString(r.Headers["wechatpay-signature"]) // what is no base64 is no signature either
 	signed := sha256.New()
-	signed.Write([]byte(at + "\n" + r.WechatpayNonce.Value + "\n"))
+	signed.Write([]byte(at + "\n" + r.Headers["wechatpay-nonce"] + "\n"))
 	signed.Write(body)
 	signed.Write([]byte("\n"))
 	if rsa.VerifyPKCS1v15(key, crypto.SHA256, signed.Sum(nil), signature) != nil {

@@ -10,8 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
-	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -50,18 +51,24 @@ func FailureQueueFromEnv(cfg aws.Config) (*FailureQueue, error) {
 // Send stores a record with the code and the text of its error. Of a record that is too
 // long for a message only the beginning is stored, as a string.
 func (q *FailureQueue) Send(ctx context.Context, record json.RawMessage, cause error) error {
-	var o jsonwrite.Object
-	o.Text("code", string(sale.CodeOf(cause)))
-	o.Text("error", cause.Error())
+	stored := struct {
+		Code      sale.Code      `json:"code"`
+		Error     string         `json:"error"`
+		Record    jsontext.Value `json:"record,omitzero"`
+		Beginning string         `json:"beginning,omitzero"`
+	}{Code: sale.CodeOf(cause), Error: cause.Error()}
 	if len(record) <= maxRecord {
-		o.Name("record")
-		o = append(o, record...)
+		stored.Record = jsontext.Value(record)
 	} else {
-		o.Text("beginning", string(record[:maxRecord/8])) // a byte may take six as JSON
+		stored.Beginning = string(record[:maxRecord/8]) // a byte may take six as JSON
+	}
+	body, err := jsonv2.Marshal(stored, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		return fmt.Errorf("store a record that cannot be published: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	_, err := q.api.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: aws.String(string(o.Close()))})
+	_, err = q.api.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: aws.String(string(body))})
 	if err != nil {
 		return sale.Fail(sale.Busy, fmt.Errorf("store a record that cannot be published: %w", err))
 	}

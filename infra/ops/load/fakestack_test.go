@@ -115,9 +115,10 @@ func (h *fakeStack) answers(handle func(context.Context, httpapi.Request) (httpa
 			answer(w, 500, map[string]any{"code": "internal", "status": 500})
 			return
 		}
-		key := r.Header.Get("Idempotency-Key")
-		request := httpapi.Request{RouteKey: r.Pattern, Sub: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-"),
-			IdempotencyKey: httpapi.Header{Value: key, Given: key != ""}}
+		request := httpapi.Request{RouteKey: r.Pattern, Sub: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")}
+		if key := r.Header.Get("Idempotency-Key"); key != "" {
+			request.Headers = map[string]string{"idempotency-key": key}
+		}
 		request.Path.SaleID = r.PathValue("saleId")
 		told, err := handle(r.Context(), request)
 		if err != nil {

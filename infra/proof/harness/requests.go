@@ -87,11 +87,11 @@ func (r Reply) Refuses() bool {
 // Buy is POST /sales/{saleId}/orders.
 func (e *Environment) Buy(sale, user, key string) (Reply, bool) {
 	e.ClaimIDs, e.lookedForClaim = nil, false
-	return e.Ask(sale, httpapi.Request{
-		RouteKey: "POST /sales/{saleId}/orders", Sub: user,
-		ContentType:    httpapi.Header{Value: "application/json", Given: true},
-		IdempotencyKey: httpapi.Header{Value: key, Given: key != ""},
-	})
+	headers := map[string]string{"content-type": "application/json"}
+	if key != "" {
+		headers["idempotency-key"] = key
+	}
+	return e.Ask(sale, httpapi.Request{RouteKey: "POST /sales/{saleId}/orders", Sub: user, Headers: headers})
 }
 
 // MustFindClaim reports whether the last purchase had to find a claim of its user before it was

@@ -78,13 +78,9 @@ func (p Payment) webhook() func() httpapi.Request {
 		if err := reported.Sign(signature, p.Provider, webhook.LocalSecrets[p.Provider], body, time.Now()); err != nil {
 			panic(err) // the secrets are well-formed
 		}
-		given := func(name string) httpapi.Header {
-			value := signature.Get(name)
-			return httpapi.Header{Value: value, Given: value != ""}
-		}
-		r := httpapi.Request{
-			RouteKey: "POST /payments/{provider}", Body: string(body), StripeSignature: given("Stripe-Signature"),
-			WebhookID: given("webhook-id"), WebhookTimestamp: given("webhook-timestamp"), WebhookSignature: given("webhook-signature"),
+		r := httpapi.Request{RouteKey: "POST /payments/{provider}", Body: string(body), Headers: map[string]string{}}
+		for name := range signature {
+			r.Headers[strings.ToLower(name)] = signature.Get(name)
 		}
 		r.Path.Provider = p.Provider
 		return r
