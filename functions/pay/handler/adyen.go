@@ -17,6 +17,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"flashsale/functions/pay/settings"
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
@@ -44,13 +45,14 @@ type adyenSettings struct {
 }
 
 func newAdyen(s Settings, _ func() time.Time) (provider, error) {
-	a, err := readSettings[adyenSettings](s.Adyen)
+	a, err := settings.Read[adyenSettings](s.Adyen)
 	if err != nil {
 		return provider{}, err
 	}
 	err = cmp.Or(
-		checkKeys("hmacKeys", a.HMACKeys, a.addKey),
-		check("merchantAccounts", a.MerchantAccounts, form(letters+digits+"_-.", "the name of a merchant account")),
+		settings.CheckKeys("hmacKeys", a.HMACKeys, a.addKey),
+		settings.Check("merchantAccounts", a.MerchantAccounts,
+			settings.Form(settings.Letters+settings.Digits+"_-.", "the name of a merchant account")),
 	)
 	switch {
 	case err != nil:
@@ -66,7 +68,7 @@ func newAdyen(s Settings, _ func() time.Time) (provider, error) {
 func (a *adyenSettings) addKey(text string) error {
 	key, err := hex.DecodeString(text)
 	if err != nil || len(key) != sha256.Size {
-		return cmp.Or(isText(text), fmt.Errorf("an HMAC key is %d hexadecimal digits", 2*sha256.Size))
+		return cmp.Or(settings.IsText(text), fmt.Errorf("an HMAC key is %d hexadecimal digits", 2*sha256.Size))
 	}
 	a.keys = append(a.keys, key)
 	return nil

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/functions/pay/settings"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
@@ -32,19 +33,19 @@ type alipaySettings struct {
 }
 
 func newAlipay(s Settings, _ func() time.Time) (provider, error) {
-	own, err := readSettings[alipaySettings](s.Alipay)
+	own, err := settings.Read[alipaySettings](s.Alipay)
 	if err != nil {
 		return provider{}, err
 	}
 	var keys []*rsa.PublicKey
 	err = cmp.Or(
-		checkKeys("publicKeys", own.PublicKeys, func(text string) error {
-			key, err := rsaKey(text)
+		settings.CheckKeys("publicKeys", own.PublicKeys, func(text string) error {
+			key, err := settings.RSAKey(text)
 			keys = append(keys, key)
 			return err
 		}),
-		check("appIds", own.AppIDs, form(digits, "of digits")),
-		check("sellerIds", own.SellerIDs, isSeller),
+		settings.Check("appIds", own.AppIDs, settings.Form(settings.Digits, "of digits")),
+		settings.Check("sellerIds", own.SellerIDs, isSeller),
 	)
 	if err != nil {
 		return provider{}, err
@@ -57,7 +58,7 @@ func newAlipay(s Settings, _ func() time.Time) (provider, error) {
 
 // isSeller checks a seller_id, which documents show as 16 digits that begin with 2088, as every account of Alipay does.
 func isSeller(id string) error {
-	err := form(digits, "of digits")(id)
+	err := settings.Form(settings.Digits, "of digits")(id)
 	if err == nil && (!strings.HasPrefix(id, "2088") || len(id) != 16) {
 		err = errors.New("it is not 2088 and 12 more digits, as an account of Alipay")
 	}

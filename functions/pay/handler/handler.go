@@ -118,7 +118,6 @@ const (
 	paid      = "paid"
 	refundDue = "refund-due"
 	ignored   = "ignored"
-	wentBack  = "refunded"
 	// wrongKind and unverified are never told: such a webhook is refused.
 	wrongKind  = "wrong-kind"
 	unverified = "unverified"
@@ -126,6 +125,9 @@ const (
 	// an answer of their own send such.
 	batch = "batch"
 )
+
+// lookedAt are counted apart of what is ignored: money may have moved, so that somebody looks.
+var lookedAt = []subject{free, charge, refunded, notBack, disputed, unknown}
 
 // result is the value under which a webhook is counted. Reports of what was recorded
 // before are counted apart, so that "paid" and "refund-due" count payments.
@@ -137,28 +139,14 @@ func result(done outcome, code sale.Code) string {
 		return unverified
 	case code != "":
 		return telemetry.Result(code)
+	case done.Outcome == ignored && slices.Contains(lookedAt, done.about):
+		return ignored + "-" + string(done.about)
 	case done.Outcome == ignored:
-		switch done.about { // apart, if money may have moved, so that somebody looks
-		case free:
-			return "ignored-free"
-		case charge:
-			return "ignored-charge"
-		case refunded:
-			return "ignored-refunded"
-		case notBack:
-			return "ignored-not-back"
-		case disputed:
-			return "ignored-disputed"
-		case unknown:
-			return "ignored-unknown"
-		}
 		return ignored
 	case done.repeated:
 		return "repeated"
-	case done.Outcome == refundDue, done.Outcome == wentBack:
-		return done.Outcome
 	}
-	return paid
+	return done.Outcome
 }
 
 // pay records the payments that a webhook reports. Success means that it is durable: the
@@ -279,7 +267,7 @@ func (h *Handler) paidBack(ctx context.Context, p sale.Payment, event *telemetry
 		return outcome{Outcome: ignored, about: refunded}, nil
 	}
 	event.Text("saleId", done.SaleID)
-	return outcome{Outcome: wentBack, repeated: !done.New}, nil
+	return outcome{Outcome: string(refunded), repeated: !done.New}, nil
 }
 
 // cancel releases the caller's own claim in a sale.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/functions/pay/settings"
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
@@ -395,26 +396,14 @@ func stripeRefusals() map[string][2]string {
 		"a short one":              {"whsec_short", "signingSecrets: " + form},
 		"one of another provider":  {"whsec_+0123456789abcdef==", "signingSecrets: " + form},
 		"a comma at the end":       {stripeOld + ",", second + "it is empty"},
-		"a comma at the beginning": {"," + stripeOld, first + "it is empty"},
-		"a comma alone":            {",", first + "it is empty"},
-		"a blank alone":            {" ", "signingSecrets: it is empty"},
 		"two, one a line":          {stripeOld + "\r\n" + stripeNew, "signingSecrets: " + blank},
-		"one with a blank":         {stripeOld + ",whsec_0123456789 abcdef", second + blank},
-		"one in quotes":            {`"` + stripeOld + `"`, "signingSecrets: it has a quotation mark, a backslash or a comma"},
-		"one that is invisible":    {stripeOld + "\u200b", "signingSecrets: it has a character that is not printable ASCII"},
-		"a byte order mark":        {"\ufeff" + stripeOld, "signingSecrets: it begins with a byte order mark"},
 		"a hundred":                {strings.Repeat(stripeOld+",", 99) + stripeOld, "signingSecrets has more than 10"},
-		"a list":                   {`["` + stripeOld + `"]`, "signingSecrets: it has a quotation mark, a backslash or a comma"},
 		"an unknown member":        {settings(`"secrets":[]`), notStripes},
-		"a mode as text":           {settings(`"livemode":"true"`), notStripes},
 		"no mode":                  {settings(`"livemode":null`), "livemode must be true or false"},
 		"no secret":                {settings(`"signingSecrets":[]`), "signingSecrets has none"},
-		"an empty secret":          {settings(`"signingSecrets":["` + stripeOld + `",""]`), second + "it is empty"},
 		"no account":               {settings(`"accounts":[]`), "accounts has none"},
-		"an empty account":         {settings(`"accounts":["acct_1",""]`), "accounts, number 2 of 2: it is empty"},
 		"an account without an id": {settings(`"accounts":["acct_1","acct_"]`), "accounts, number 2 of 2: " + account},
 		"an account's name":        {settings(`"accounts":["acct_1","Shop"]`), "accounts, number 2 of 2: " + account},
-		"an account with a blank":  {settings(`"accounts":["acct_1 "]`), "accounts: " + blank},
 		"a path to an account":     {settings(`"accounts":["acct_1/acct_2"]`), "accounts: " + account},
 	}
 }
@@ -428,10 +417,8 @@ func standardRefusals() map[string][2]string {
 		"23 bytes":           {standardOld + ",whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23)), second + length},
 		"65 bytes":           {standardOld + ",whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 65)), second + length},
 		"one of Stripe":      {"whsec_0123456789abcdef", "the signing secrets: " + length},
-		"without its prefix": {strings.TrimPrefix(standardOld, whsec), "the signing secrets: it does not begin with whsec_"},
-		"a public key":       {"whpk_" + strings.TrimPrefix(standardOld, whsec), "the signing secrets: it is a key of an asymmetric signature, which is not taken: a signing secret begins with whsec_"},
-		"two, one a line":    {standardOld + "\n" + standardNew, "the signing secrets: it has a blank or a line break"},
-		"a comma at the end": {standardOld + ",", second + "it is empty"},
+		"without its prefix": {strings.TrimPrefix(standardOld, settings.Whsec), "the signing secrets: it does not begin with whsec_"},
+		"a public key":       {"whpk_" + strings.TrimPrefix(standardOld, settings.Whsec), "the signing secrets: it is a key of an asymmetric signature, which is not taken: a signing secret begins with whsec_"},
 		"a hundred":          {strings.Repeat(standardOld+",", 99) + standardOld, "the signing secrets has more than 10"},
 	}
 }
@@ -481,8 +468,8 @@ func TestABuyerCancelsWhateverIsWrongWithProviders(t *testing.T) {
 func TestAWebhookThatIsNotSignedIsRefusedForLittleMemory(t *testing.T) {
 	const most = 40 * maxWebhook // in all, of which little is in use at once
 	all, err := NewProviders(Settings{
-		Stripe: strings.Repeat(stripeOld+",", maxKeys-1) + stripeNew, StripeEvents: anyEvents, WeChatPay: wechatSettings(""), Alipay: alipayGood(),
-		StandardWebhooks: strings.Repeat(standardOld+",", maxKeys-1) + standardNew, Adyen: adyenSecrets("CAPTURE"),
+		Stripe: strings.Repeat(stripeOld+",", settings.MaxKeys-1) + stripeNew, StripeEvents: anyEvents, WeChatPay: wechatSettings(""), Alipay: alipayGood(),
+		StandardWebhooks: strings.Repeat(standardOld+",", settings.MaxKeys-1) + standardNew, Adyen: adyenSecrets("CAPTURE"),
 	}, clock.Wall)
 	if err != nil {
 		t.Fatal(err)

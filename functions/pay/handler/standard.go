@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"flashsale/functions/pay/settings"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/orderid"
@@ -20,8 +21,8 @@ import (
 
 // newStandardWebhooks takes webhooks that are signed as www.standardwebhooks.com says.
 func newStandardWebhooks(s Settings, _ func() time.Time) (provider, error) {
-	secrets := listed(s.StandardWebhooks)
-	if err := checkKeys("the signing secrets", secrets, isStandards); err != nil {
+	secrets := settings.Listed(s.StandardWebhooks)
+	if err := settings.CheckKeys("the signing secrets", secrets, isStandards); err != nil {
 		return provider{}, err
 	}
 	var keys []*standardwebhooks.Webhook
@@ -60,20 +61,21 @@ func newStandardWebhooks(s Settings, _ func() time.Time) (provider, error) {
 const minStandard, maxStandard = 24, 64
 
 func isStandards(text string) error {
-	rest, isSecret := strings.CutPrefix(text, whsec)
+	rest, isSecret := strings.CutPrefix(text, settings.Whsec)
 	key, notBase64 := base64.StdEncoding.DecodeString(rest)
-	err := isText(text)
+	err := settings.IsText(text)
 	switch {
 	case err != nil:
 		return err
 	case strings.HasPrefix(text, "whpk_"), strings.HasPrefix(text, "whsk_"):
-		return errors.New("it is a key of an asymmetric signature, which is not taken: a signing secret begins with " + whsec)
+		return errors.New("it is a key of an asymmetric signature, which is not taken: a signing secret begins with " +
+			settings.Whsec)
 	case !isSecret:
-		return errors.New("it does not begin with " + whsec)
+		return errors.New("it does not begin with " + settings.Whsec)
 	case notBase64 != nil:
-		return fmt.Errorf("what follows %s is not valid base64", whsec)
+		return fmt.Errorf("what follows %s is not valid base64", settings.Whsec)
 	case len(key) < minStandard || len(key) > maxStandard:
-		return fmt.Errorf("it is not of %d to %d bytes, in base64 after %s", minStandard, maxStandard, whsec)
+		return fmt.Errorf("it is not of %d to %d bytes, in base64 after %s", minStandard, maxStandard, settings.Whsec)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"flashsale/functions/pay/settings"
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
@@ -53,16 +54,16 @@ type stripeSettings struct {
 }
 
 func newStripe(s Settings, now func() time.Time) (provider, error) {
-	set, err := stripeSettings{SigningSecrets: listed(s.Stripe), Livemode: new(true)}, error(nil)
+	set, err := stripeSettings{SigningSecrets: settings.Listed(s.Stripe), Livemode: new(true)}, error(nil)
 	if strings.HasPrefix(strings.TrimSpace(s.Stripe), "{") {
-		set, err = readSettings[stripeSettings](s.Stripe)
+		set, err = settings.Read[stripeSettings](s.Stripe)
 	}
 	set.events = s.StripeEvents
 	if err == nil {
-		err = checkKeys("signingSecrets", set.SigningSecrets, isStripes)
+		err = settings.CheckKeys("signingSecrets", set.SigningSecrets, isStripes)
 	}
 	if err == nil && set.Accounts != nil {
-		err = check("accounts", set.Accounts, isStripeAccount)
+		err = settings.Check("accounts", set.Accounts, isStripeAccount)
 	}
 	switch {
 	case err != nil:
@@ -82,22 +83,22 @@ func newStripe(s Settings, now func() time.Time) (provider, error) {
 const minSecret = 12
 
 func isStripes(text string) error {
-	rest, isSecret := strings.CutPrefix(text, whsec)
-	err := isText(text)
+	rest, isSecret := strings.CutPrefix(text, settings.Whsec)
+	err := settings.IsText(text)
 	switch {
 	case err != nil:
 		return err
 	case strings.HasPrefix(text, "sk_"), strings.HasPrefix(text, "rk_"), strings.HasPrefix(text, "pk_"):
-		return errors.New("it is an API key, not an endpoint's signing secret, which begins with " + whsec)
-	case !isSecret || len(rest) < minSecret || strings.Trim(rest, letters+digits+"_-") != "":
-		return fmt.Errorf("it is not %s and at least %d letters and digits", whsec, minSecret)
+		return errors.New("it is an API key, not an endpoint's signing secret, which begins with " + settings.Whsec)
+	case !isSecret || len(rest) < minSecret || strings.Trim(rest, settings.Letters+settings.Digits+"_-") != "":
+		return fmt.Errorf("it is not %s and at least %d letters and digits", settings.Whsec, minSecret)
 	}
 	return nil
 }
 
 func isStripeAccount(text string) error {
 	const account = "the id of an account, acct_…"
-	err := form(letters+digits+"_", account)(text)
+	err := settings.Form(settings.Letters+settings.Digits+"_", account)(text)
 	if id, named := strings.CutPrefix(text, "acct_"); err == nil && (!named || id == "") {
 		err = errors.New("it is not " + account)
 	}

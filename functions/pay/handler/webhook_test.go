@@ -10,6 +10,7 @@ import (
 
 	published "github.com/bojanz/currency"
 
+	"flashsale/functions/pay/settings"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi/httpapitest"
@@ -68,7 +69,7 @@ func stripeFates() map[string]fate {
 		"Standard Webhooks, only the second signature is known": {StandardWebhooks, succeeded,
 			signed(succeeded, reported, "whsec_dW5rbm93bi11bmtub3duLXVua25vd24=", standardNew)},
 	})
-	shortest, longest := whsec+base64.StdEncoding.EncodeToString(make([]byte, 24)), whsec+base64.StdEncoding.EncodeToString(make([]byte, 64))
+	shortest, longest := settings.Whsec+base64.StdEncoding.EncodeToString(make([]byte, 24)), settings.Whsec+base64.StdEncoding.EncodeToString(make([]byte, 64))
 	add("paid", "", map[string]sent{
 		"by the shortest secret": {StandardWebhooks, succeeded, signed(succeeded, reported, shortest)},
 		"by the longest secret":  {StandardWebhooks, succeeded, signed(succeeded, reported, longest)},
@@ -306,14 +307,8 @@ func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
 			fields{"orderId": nil, "saleId": "", "reason": "unknown-order"}},
 		"of an order that cannot be": {nil, of(`"flashsale_sale":"moutai","flashsale_order":"x"`), 200,
 			`{"outcome":"refund-due","reason":"unknown-order"}`, "refund-due", "", fields{"orderId": nil, "saleId": "", "reason": "unknown-order"}},
-		"the table is busy": {func(f *function) { f.Throttles() }, session(""), 503, `"code":"busy"`, "busy", sale.Busy,
-			fields{"saleId": nil, "level": "WARN", "error": "busy: "}},
 		"a newer release": {func(f *function) { f.Newer("SALE#moutai", "SALE") }, session(""), 503, `"code":"busy"`, "internal", sale.NewerVersion,
 			fields{"saleId": nil, "level": "ERROR", "error": "newer-version: "}},
-		"a foreign error": {func(f *function) { f.over(f.Nowhere()) }, session(""), 500, `"code":"internal"`, "internal", sale.Internal,
-			fields{"saleId": nil, "level": "ERROR", "error": "internal: "}},
-		"a panic": {func(f *function) { f.Burns() }, session(""), 500, `"code":"internal"`, "internal", sale.Internal,
-			fields{"saleId": nil, "level": "ERROR", "error": "panic: " + testledger.ErrFire}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			owing(t, func(t *testing.T, f *function) {

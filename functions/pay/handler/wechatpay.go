@@ -18,6 +18,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"flashsale/functions/pay/settings"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/sale"
@@ -56,16 +57,16 @@ type wechatPay struct {
 }
 
 func newWeChatPay(s Settings, now func() time.Time) (provider, error) {
-	set, err := readSettings[wechatPaySettings](s.WeChatPay)
+	set, err := settings.Read[wechatPaySettings](s.WeChatPay)
 	if err != nil {
 		return provider{}, err
 	}
 	w := wechatPay{wechatPaySettings: set, keys: map[string]*rsa.PublicKey{}, now: now}
 	err = cmp.Or(
-		check("mchid", []string{set.MchID}, form(digits, "of digits")),
-		check("appids", set.AppIDs, form(letters+digits+"_-", "the id of an app, wx…")),
-		checkKeys("apiV3Keys", set.APIv3Keys, w.addCipher),
-		checkKeys("publicKeys", slices.Sorted(maps.Keys(set.PublicKeys)), w.addKey),
+		settings.Check("mchid", []string{set.MchID}, settings.Form(settings.Digits, "of digits")),
+		settings.Check("appids", set.AppIDs, settings.Form(settings.Letters+settings.Digits+"_-", "the id of an app, wx…")),
+		settings.CheckKeys("apiV3Keys", set.APIv3Keys, w.addCipher),
+		settings.CheckKeys("publicKeys", slices.Sorted(maps.Keys(set.PublicKeys)), w.addKey),
 	)
 	if err != nil {
 		return provider{}, err
@@ -74,7 +75,7 @@ func newWeChatPay(s Settings, now func() time.Time) (provider, error) {
 }
 
 func (w *wechatPay) addCipher(key string) error {
-	if err := isText(key); err != nil {
+	if err := settings.IsText(key); err != nil {
 		return err
 	}
 	block, err := aes.NewCipher([]byte(key))
@@ -87,19 +88,19 @@ func (w *wechatPay) addCipher(key string) error {
 }
 
 func (w *wechatPay) addKey(serial string) error {
-	err := isText(serial)
+	err := settings.IsText(serial)
 	name, isKeyID := strings.CutPrefix(serial, "PUB_KEY_ID_")
 	upper := strings.ToUpper(serial)
 	switch {
 	case err != nil:
 		return fmt.Errorf("of its name: %w", err)
-	case name == "" || isKeyID && strings.Trim(name, digits+letters) != "",
-		!isKeyID && strings.Trim(upper, digits+"ABCDEF") != "":
+	case name == "" || isKeyID && strings.Trim(name, settings.Digits+settings.Letters) != "",
+		!isKeyID && strings.Trim(upper, settings.Digits+"ABCDEF") != "":
 		return errors.New("its name is neither PUB_KEY_ID_… nor a serial number in hexadecimal, alone")
 	case w.keys[upper] != nil:
 		return errors.New("its serial number is there twice")
 	}
-	w.keys[upper], err = rsaKey(w.PublicKeys[serial])
+	w.keys[upper], err = settings.RSAKey(w.PublicKeys[serial])
 	return err
 }
 
@@ -119,7 +120,8 @@ func (w *wechatPay) verify(r *httpapi.Request, body []byte) error {
 	if !known {
 		return errNoSuchKey
 	}
-	signature, _ := base64.StdEncoding.DecodeString(r.Headers["wechatpay-signature"]) // what is no base64 is no signature either
+	// What is no base64 is no signature either.
+	signature, _ := base64.StdEncoding.DecodeString(r.Headers["wechatpay-signature"])
 	signed := sha256.New()
 	signed.Write([]byte(at + "\n" + r.Headers["wechatpay-nonce"] + "\n"))
 	signed.Write(body)

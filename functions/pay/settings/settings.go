@@ -1,4 +1,6 @@
-package handler
+// Package settings reads the secrets and the settings of payment providers, and says what is wrong with one without
+// quoting it.
+package settings
 
 import (
 	"crypto/rsa"
@@ -11,14 +13,14 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// maxKeys is how many keys of one kind a provider may have: each may be tried before a webhook is refused.
-const maxKeys = 10
+// MaxKeys is how many keys of one kind a provider may have: each may be tried before a webhook is refused.
+const MaxKeys = 10
 
-// whsec is how the signing secrets of Stripe and Standard Webhooks begin.
-const whsec = "whsec_"
+// Whsec is how the signing secrets of Stripe and Standard Webhooks begin.
+const Whsec = "whsec_"
 
-// listed returns the secrets of a text with commas between them.
-func listed(text string) []string {
+// Listed returns the secrets of a text with commas between them.
+func Listed(text string) []string {
 	all := strings.Split(text, ",")
 	for i := range all {
 		all[i] = strings.TrimSpace(all[i])
@@ -26,9 +28,9 @@ func listed(text string) []string {
 	return all
 }
 
-// readSettings reads the settings of a provider that needs more than signing secrets: JSON with exactly
+// Read reads the settings of a provider that needs more than signing secrets: JSON with exactly
 // the members of T. An error has their names, and quotes nothing.
-func readSettings[T any](text string) (set T, _ error) {
+func Read[T any](text string) (set T, _ error) {
 	err := jsonv2.Unmarshal([]byte(text), &set, jsonv2.RejectUnknownMembers(true))
 	switch {
 	case err == nil:
@@ -44,8 +46,8 @@ const byteOrderMark = "\ufeff"
 
 var errByteOrderMark = errors.New("it begins with a byte order mark")
 
-// isText fails for a text that is no key, id or name of any provider. The error does not quote it.
-func isText(text string) error {
+// IsText fails for a text that is no key, id or name of any provider. The error does not quote it.
+func IsText(text string) error {
 	switch {
 	case text == "":
 		return errors.New("it is empty")
@@ -61,13 +63,14 @@ func isText(text string) error {
 	return nil
 }
 
+// Characters of Form.
 const (
-	digits  = "0123456789"
-	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	Digits  = "0123456789"
+	Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// check checks a list of the settings, which must not be empty. The error says which element is wrong, and quotes none.
-func check(list string, all []string, right func(string) error) error {
+// Check checks a list of the settings, which must not be empty. The error says which element is wrong, and quotes none.
+func Check(list string, all []string, right func(string) error) error {
 	if len(all) == 0 {
 		return fmt.Errorf("%s has none", list)
 	}
@@ -83,18 +86,18 @@ func check(list string, all []string, right func(string) error) error {
 	return nil
 }
 
-// checkKeys is check of a list of keys, of which no provider has many.
-func checkKeys(list string, all []string, right func(string) error) error {
-	if len(all) > maxKeys {
-		return fmt.Errorf("%s has more than %d", list, maxKeys)
+// CheckKeys is check of a list of keys, of which no provider has many.
+func CheckKeys(list string, all []string, right func(string) error) error {
+	if len(all) > MaxKeys {
+		return fmt.Errorf("%s has more than %d", list, MaxKeys)
 	}
-	return check(list, all, right)
+	return Check(list, all, right)
 }
 
-// form returns the check of a text that has no characters but these, else it says what it is not.
-func form(characters, what string) func(string) error {
+// Form returns the check of a text that has no characters but these, else it says what it is not.
+func Form(characters, what string) func(string) error {
 	return func(text string) error {
-		if err := isText(text); err != nil {
+		if err := IsText(text); err != nil {
 			return err
 		}
 		if strings.Trim(text, characters) != "" {
@@ -107,9 +110,9 @@ func form(characters, what string) func(string) error {
 // minRSA is the least size of a public key, in bits.
 const minRSA = 2048
 
-// rsaKey returns the public key of a text: what stands between the first and the last line of its PEM file, with or
+// RSAKey returns the public key of a text: what stands between the first and the last line of its PEM file, with or
 // without line breaks. Lambda's whole environment has 4 KB, so certificates are too long.
-func rsaKey(text string) (*rsa.PublicKey, error) {
+func RSAKey(text string) (*rsa.PublicKey, error) {
 	der, err := base64.StdEncoding.DecodeString(text) // which passes over line breaks
 	if err != nil {
 		return nil, errors.New("it is not valid base64: of a PEM file it is what stands between the first and the last line")
