@@ -32,19 +32,6 @@ func decode(t testing.TB, text string) []byte {
 	return b
 }
 
-func TestTheRandomnessIsWhatRelaysShow(t *testing.T) {
-	for round, want := range map[uint64]string{
-		1:    "1466a6cd24e327188770752f6134001c64d6efcc590ccc26b721611ad96f165a",
-		2:    "5782d6987841c654515a0e72b2d1ebb4e741234042c37cb19608ae50d93fb60c",
-		1000: "fe290beca10872ef2fb164d2aa4442de4566183ec51c56ff3cd603d930e54fdd",
-	} {
-		got := Randomness(decode(t, published[round]))
-		if hex.EncodeToString(got[:]) != want {
-			t.Errorf("round %d: the randomness is %x, want %s", round, got, want)
-		}
-	}
-}
-
 func TestARoundTakesItsOwnSignatureOnly(t *testing.T) {
 	for round := range published {
 		for other, signature := range published {

@@ -22,31 +22,6 @@ func fail(t *testing.T, b *breaker, n int, now time.Time) {
 	}
 }
 
-func TestTheBreakerOpensAfterFiveFailuresInARow(t *testing.T) {
-	b := steady()
-	for range 10 {
-		fail(t, b, maxFailures-1, start)
-		state, ok := b.enter(start)
-		if !ok {
-			t.Fatal("open before the fifth failure in a row")
-		}
-		b.succeed(state, start)
-	}
-	atOnce := make([]int, maxFailures+1)
-	for i := range atOnce {
-		atOnce[i], _ = b.enter(start)
-	}
-	b.succeed(atOnce[0], start)
-	for _, state := range atOnce[1:] {
-		b.fail(state, start)
-	}
-	for _, after := range []time.Duration{0, firstPause - 1} {
-		if _, ok := b.enter(start.Add(after)); ok || !b.isOpen(start.Add(after)) {
-			t.Errorf("not open %s after the fifth failure", after)
-		}
-	}
-}
-
 func TestAClockThatStepsBackBringsNoPauseBackThatASuccessHasEnded(t *testing.T) {
 	b := steady()
 	fail(t, b, maxFailures, start)

@@ -35,19 +35,6 @@ func TestABoundContextEndsHalfASecondBeforeTheDeadline(t *testing.T) {
 	})
 }
 
-func TestABoundContextCanBeCancelled(t *testing.T) {
-	for name, parent := range map[string]context.Context{"with a deadline": lasting(t, time.Hour), "without": context.Background()} {
-		ctx, cancel := Bound(parent)
-		if _, has := ctx.Deadline(); has != (name == "with a deadline") {
-			t.Errorf("%s: a deadline is there: %t", name, has)
-		}
-		cancel()
-		if !errors.Is(ctx.Err(), context.Canceled) {
-			t.Errorf("%s: after its cancellation the context says %v", name, ctx.Err())
-		}
-	}
-}
-
 func TestAContextOutlastsWhatItsDeadlineAllows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := lasting(t, time.Second)
@@ -92,25 +79,6 @@ func TestAWaitLeavesTheTimeForWhatFollows(t *testing.T) {
 		began := time.Now()
 		if Wait(ctx, time.Minute, 0) || time.Since(began) != time.Second {
 			t.Errorf("it waited %v beyond the context's end", time.Since(began)-time.Second)
-		}
-	})
-}
-
-func TestAShareEndsWhenItsPartOfTheTimeIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		ctx, cancel := Share(lasting(t, 6*time.Second), 3)
-		defer cancel()
-		<-ctx.Done()
-		if took := time.Since(began); took != 2*time.Second {
-			t.Errorf("it ended after %v, want 2 s of 6", took)
-		}
-		ctx, cancel = Share(context.Background(), 3)
-		if _, has := ctx.Deadline(); has {
-			t.Error("a share of endless time has a deadline")
-		}
-		if cancel(); ctx.Err() == nil {
-			t.Error("it cannot be cancelled")
 		}
 	})
 }

@@ -71,26 +71,6 @@ func TestASaleWithADrawOpensWhenItsDiceAreKnown(t *testing.T) {
 	}
 }
 
-func TestASaleWithADrawShowsWhenItBeginsAndEnds(t *testing.T) {
-	c := drawn()
-	s := Sale{State: Open, OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.OpensAt.Add(2 * time.Hour)}
-	if s.Begins() != s.OpensAt || s.Ends() != s.ClosesAt {
-		t.Errorf("without a draw: from %v to %v", s.Begins(), s.Ends())
-	}
-	s.Draw = Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt, Call: 1}
-	if s.Begins() != c.OpensAt || s.Ends() != c.ClosesAt {
-		t.Errorf("with a draw: from %v to %v", s.Begins(), s.Ends())
-	}
-	s.Shards = 1
-	for _, now := range []time.Time{s.OpensAt, s.ClosesAt} {
-		s.Empty = Set{}
-		open := s.Phase(now)
-		if s.Empty.Add(0); s.Phase(now) != PhaseSoldOut || open == PhaseSoldOut {
-			t.Errorf("%v: %s with units and %s without", now, open, s.Phase(now))
-		}
-	}
-}
-
 func TestASaleWithADrawSellsDuringItsCalls(t *testing.T) {
 	begins := drawn().OpensAt
 	s := Sale{State: Open, OpensAt: begins, ClosesAt: begins.Add(4 * time.Hour)}
@@ -115,18 +95,6 @@ func TestASaleWithADrawSellsDuringItsCalls(t *testing.T) {
 		s.Call = tt.call
 		if got := cmp.Or(s.Refusal(tt.now), &Error{}); got.Code != tt.want || got.RetryAfter != tt.wait {
 			t.Errorf("%s: %q, in %v; want %q, in %v", tt.name, got.Code, got.RetryAfter, tt.want, tt.wait)
-		}
-	}
-}
-
-func TestPeopleEnterADrawOnlyInItsTime(t *testing.T) {
-	s := Sale{Draw: Draw{DrawTerms: drawn().DrawTerms}}
-	for now, want := range map[time.Time]Error{
-		s.EnterFrom.Add(-1): {Code: EnteringNotOpen, RetryAfter: 1}, s.EnterFrom: {},
-		s.EnterUntil.Add(-1): {}, s.EnterUntil: {Code: EnteringClosed},
-	} {
-		if got := cmp.Or(s.EnteringRefusal(now), &Error{}); got.Code != want.Code || got.RetryAfter != want.RetryAfter {
-			t.Errorf("%v: %q, in %v; want %q, in %v", now, got.Code, got.RetryAfter, want.Code, want.RetryAfter)
 		}
 	}
 }

@@ -69,26 +69,6 @@ func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
 	}
 }
 
-func TestTheActionOfAnEditAndWhetherItMayFollowARecall(t *testing.T) {
-	yes, no := true, false
-	for _, tt := range []struct {
-		edit   Edit
-		action Action
-		may    bool
-	}{
-		{Edit{Paused: &yes}, ActionPause, true},
-		{Edit{Paused: &no}, ActionResume, false},
-		{Edit{OpensAt: opensAt, ClosesAt: closesAt}, ActionReschedule, false},
-		{Edit{PayUntil: closesAt}, ActionExtend, false},
-		{Edit{Paused: &yes, ClosesAt: closesAt}, ActionReschedule, false},
-		{Edit{}, ActionReschedule, false},
-	} {
-		if action, may := tt.edit.Change().Action, tt.edit.MayFollowRecall(); action != tt.action || may != tt.may {
-			t.Errorf("%+v: %s, %t; want %s, %t", tt.edit, action, may, tt.action, tt.may)
-		}
-	}
-}
-
 // People have been told until when a unit is kept for them (P30), and nobody would be called
 // after a call for anybody that ends before the sale (P31).
 func TestAReschedulingMakesNothingInADrawEarlier(t *testing.T) {

@@ -54,23 +54,3 @@ func TestAPurchaseIsAdmittedOnlyInsideTheWindowOfAnOpenSale(t *testing.T) {
 		}
 	}
 }
-
-func TestTheStateOfAClaimAndWhetherItMayBeReleased(t *testing.T) {
-	at := time.Unix(1, 0)
-	for _, tt := range []struct {
-		claim Claim
-		want  ClaimState
-		may   bool
-	}{
-		{Claim{}, Pending, true},
-		{Claim{OrderID: 1}, Confirmed, true},
-		{Claim{OrderID: 1, PaidAt: at}, Paid, false},
-		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByExpiry}, Expired, false},
-		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByBuyer}, Cancelled, false},
-		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByOperator}, Cancelled, false},
-	} {
-		if got, may := tt.claim.State(), tt.claim.MayBeReleased(); got != tt.want || may != tt.may {
-			t.Errorf("%+v: state %q, may be released %t; want %q, %t", tt.claim, got, may, tt.want, tt.may)
-		}
-	}
-}

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"flashsale/shared/clock"
-	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/telemetry/telemetrytest"
@@ -44,26 +42,6 @@ func TestAFailureIsNamedAfterItsCodeAndSaysNothingOfTheInside(t *testing.T) {
 		if err != nil || line.Fields["message"] != "seeds" || line.Fields["sales"] != 2.0 || line.Fields["outcome"] != tt.want.Type || line.Fields["error"] == nil {
 			t.Errorf("%s: %v (%v)", name, line.Fields, err)
 		}
-	}
-}
-
-func TestASuccessEndsBeforeTheInvocationDoes(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var log bytes.Buffer
-	err := Run(ctx, telemetry.New(&log, "seed", clock.Wall), "seeds", func(inner context.Context, _ *telemetry.Event) error {
-		whole, _ := ctx.Deadline()
-		if until, ok := inner.Deadline(); !ok || !until.Equal(whole.Add(-invocation.Margin)) {
-			t.Errorf("it ends at %v, the invocation at %v", until, whole)
-		}
-		return nil
-	}, func(_ *telemetry.Event, code sale.Code) {
-		if code != "" {
-			t.Errorf("counted as %s", code)
-		}
-	})
-	if line, bad := telemetrytest.Parse(log.Bytes()); err != nil || bad != nil || line.Fields["outcome"] != "ok" {
-		t.Errorf("%v, %v (%v)", err, line.Fields, bad)
 	}
 }
 

@@ -78,7 +78,8 @@ func (e *Event) embed(now time.Time) {
 			if m.dimension != "" {
 				dimensions = append(slices.Clone(common), m.dimension)
 			}
-			aws.CloudWatchMetrics = append(aws.CloudWatchMetrics, directive{Namespace: Namespace, Dimensions: [][]string{dimensions}})
+			d := directive{Namespace: Namespace, Dimensions: [][]string{dimensions}}
+			aws.CloudWatchMetrics = append(aws.CloudWatchMetrics, d)
 		}
 		d := &aws.CloudWatchMetrics[i]
 		d.Metrics = append(d.Metrics, described{m.name, m.unit})

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"flashsale/shared/sale"
 )
 
 // embeddedIn returns a line's embedded metrics without the time.
@@ -83,15 +81,5 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestAnOutcomeIsItsCodeAndASaleForANewerReleaseCountsAsInternal(t *testing.T) {
-	for code, want := range map[sale.Code][2]string{
-		"": {"ok", "ok"}, sale.SoldOut: {"sold-out", "sold-out"}, sale.NewerVersion: {"newer-version", "internal"},
-	} {
-		if got := [2]string{Outcome(code), Result(code)}; got != want {
-			t.Errorf("%q: outcome and result are %q, want %q", code, got, want)
-		}
 	}
 }

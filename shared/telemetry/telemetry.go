@@ -165,8 +165,8 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 
 // Part starts a separate event within this one. Calls with its context count for both.
 func (e *Event) Part(ctx context.Context) (context.Context, *Event) {
-	part := &Event{log: e.log, stopwatch: invocation.Start(), members: slices.Clone(e.members[:e.prefix]), prefix: e.prefix}
-	part.calls.parent = &e.calls
+	part := &Event{log: e.log, stopwatch: invocation.Start(), prefix: e.prefix}
+	part.members, part.calls.parent = slices.Clone(e.members[:e.prefix]), &e.calls
 	return context.WithValue(ctx, callsKey{}, &part.calls), part
 }
 

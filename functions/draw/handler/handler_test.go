@@ -251,18 +251,6 @@ func TestASaleThatFailsLeavesTheOthersTheirStepsOnTheSecond(t *testing.T) {
 	}
 }
 
-func TestABusyTableIsNoFailureOfARunThatIsNearlyOver(t *testing.T) {
-	for left, fails := range map[time.Duration]bool{300 * time.Millisecond: false, 301 * time.Millisecond: true} {
-		in(t, func(t *testing.T, w *world) {
-			w.draws(0)
-			h := New(slow{w.Ledger(), func(end time.Time) time.Time { return end.Add(-left) }, true}, beacon.Quicknet, &w.dice, times, quiet(), clock.Wall)
-			if _, err := testledger.Invoke(&w.Scheduled, h.Handle, `{}`, time.Minute); (err != nil) != fails {
-				t.Errorf("with %s left: %v", left, err)
-			}
-		})
-	}
-}
-
 // What was read before a call was due does not say whether units are left.
 func TestACallThatIsDueOnceTheDrawIsReadIsBegunByTheSameRun(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {

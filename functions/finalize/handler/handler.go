@@ -146,7 +146,8 @@ func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, even
 	for _, r := range results {
 		if r.Err == nil {
 			orders = append(orders, loggedOrder{
-				r.Order.SaleID, r.Order.User, r.Order.ClaimID, orderid.String(r.Order.ID), r.Shard, r.AcceptedAt.UnixMilli(), r.RequestKey,
+				r.Order.SaleID, r.Order.User, r.Order.ClaimID, orderid.String(r.Order.ID),
+				r.Shard, r.AcceptedAt.UnixMilli(), r.RequestKey,
 			})
 		}
 	}

@@ -127,17 +127,3 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 		}
 	})
 }
-
-func TestTheTurnsOfASaleAreToldAsOnePass(t *testing.T) {
-	var a Answer
-	a.add(Pass{SaleID: "moutai", Released: 1, PutBack: 2, Refunded: 3, OverdueSeconds: 9, ReadUnits: 4})
-	a.add(Pass{SaleID: "idle", Complete: true})
-	a.add(Pass{SaleID: "moutai", Released: 10, PutBack: 20, Refunded: 30, OverdueSeconds: 5, ReadUnits: 40, Complete: true, NextDue: "later"})
-	want := []Pass{
-		{SaleID: "moutai", Released: 11, PutBack: 22, Refunded: 33, OverdueSeconds: 9, ReadUnits: 44, Complete: true, NextDue: "later"},
-		{SaleID: "idle", Complete: true},
-	}
-	if !slices.Equal(a.Passes, want) {
-		t.Errorf("got %+v, want %+v", a.Passes, want)
-	}
-}
