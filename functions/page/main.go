@@ -22,7 +22,7 @@ func main() {
 	log.FatalIf(err)
 	origin, err := httpapi.OriginFromEnv()
 	log.FatalIf(err)
-	look, err := handler.LookFromEnv()
+	look, err := handler.AppearanceFromEnv()
 	log.FatalIf(err)
 	book, err := ledger.FromEnv(startup.AWS(log), clock.Wall)
 	log.FatalIf(err)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"flashsale/shared/recent"
+	"flashsale/shared/cache"
 )
 
 // MaxTimeout bounds Options.Timeout: with it a purchase still has time for its tries (P16).
@@ -53,7 +53,7 @@ type Checker struct {
 	turns    chan struct{} // holds one token per call under way
 	now      func() time.Time
 	breaker  *breaker
-	answers  *recent.Memory[question, bool]
+	answers  *cache.Memory[question, bool]
 }
 
 // New returns a checker; it fails for a URL that cannot be meant.
@@ -65,7 +65,7 @@ func New(o Options) (*Checker, error) {
 	return &Checker{
 		service: s, timeout: o.Timeout, failOpen: o.FailOpen, now: o.Now,
 		turns: make(chan struct{}, o.Concurrency), breaker: newBreaker(o.Random),
-		answers: recent.NewMemory[question, bool](maxAnswers),
+		answers: cache.NewMemory[question, bool](maxAnswers),
 	}, nil
 }
 

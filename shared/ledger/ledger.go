@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"flashsale/shared/cache"
 	"flashsale/shared/ledger/table"
-	"flashsale/shared/recent"
 )
 
 // API is the part of the DynamoDB client that the ledger uses.
@@ -33,13 +33,13 @@ type Ledger struct {
 	now        func() time.Time // the table's
 	newID      func() string
 	views      *views
-	recent     *recent.Memory[buyer, remembered]
-	remaining  *recent.Memory[edition, Remaining]
-	editions   *recent.Memory[edition, time.Time] // since when each is known
-	groups     *recent.Memory[string, []string]   // the ids of a group's sales
+	recent     *cache.Memory[buyer, remembered]
+	remaining  *cache.Memory[edition, Remaining]
+	editions   *cache.Memory[edition, time.Time] // since when each is known
+	groups     *cache.Memory[string, []string]   // the ids of a group's sales
 	draws      *draws
 	// noted has the sales whose listings note a refund that is younger than noteAge.
-	noted *recent.Memory[string, struct{}]
+	noted *cache.Memory[string, struct{}]
 	// pages bounds the pages of claims that passes hold at a time, batches the batches of
 	// orders that they read at a time.
 	pages, batches chan struct{}
@@ -56,12 +56,12 @@ func New(api API, name string, o Options) *Ledger {
 		now:        t.Now,
 		newID:      t.NewID,
 		views:      newViews(),
-		recent:     recent.NewMemory[buyer, remembered](maxRecent),
-		remaining:  recent.NewMemory[edition, Remaining](maxViews),
-		editions:   recent.NewMemory[edition, time.Time](maxViews),
-		groups:     recent.NewMemory[string, []string](maxViews),
+		recent:     cache.NewMemory[buyer, remembered](maxRecent),
+		remaining:  cache.NewMemory[edition, Remaining](maxViews),
+		editions:   cache.NewMemory[edition, time.Time](maxViews),
+		groups:     cache.NewMemory[string, []string](maxViews),
 		draws:      newDraws(),
-		noted:      recent.NewMemory[string, struct{}](maxViews),
+		noted:      cache.NewMemory[string, struct{}](maxViews),
 		pages:      make(chan struct{}, table.AtOnce),
 		batches:    make(chan struct{}, table.AtOnce),
 	}

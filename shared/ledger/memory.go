@@ -5,8 +5,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"flashsale/shared/cache"
 	"flashsale/shared/draw"
-	"flashsale/shared/recent"
 	"flashsale/shared/sale"
 )
 
@@ -59,12 +59,12 @@ const (
 
 // draws is what an environment remembers of draws. Only public expires: the rest is final.
 type draws struct {
-	public  *recent.Memory[string, Draw]
-	secrets *recent.Memory[string, []byte]
-	heads   *recent.Memory[string, draw.Head] // with a seed
-	calls   *recent.Memory[callID, draw.Call] // complete ones; others for a moment
-	pages   *recent.Memory[pageID, []draw.Leaf]
-	parts   *recent.Memory[partID, []draw.Leaf]
+	public  *cache.Memory[string, Draw]
+	secrets *cache.Memory[string, []byte]
+	heads   *cache.Memory[string, draw.Head] // with a seed
+	calls   *cache.Memory[callID, draw.Call] // complete ones; others for a moment
+	pages   *cache.Memory[pageID, []draw.Leaf]
+	parts   *cache.Memory[partID, []draw.Leaf]
 }
 
 type callID struct {
@@ -85,12 +85,12 @@ type partID struct {
 
 func newDraws() *draws {
 	return &draws{
-		public:  recent.NewMemory[string, Draw](maxViews),
-		secrets: recent.NewMemory[string, []byte](maxViews),
-		heads:   recent.NewMemory[string, draw.Head](maxViews),
-		calls:   recent.NewMemory[callID, draw.Call](maxViews),
-		pages:   recent.NewMemory[pageID, []draw.Leaf](maxPages),
-		parts:   recent.NewMemory[partID, []draw.Leaf](maxParts),
+		public:  cache.NewMemory[string, Draw](maxViews),
+		secrets: cache.NewMemory[string, []byte](maxViews),
+		heads:   cache.NewMemory[string, draw.Head](maxViews),
+		calls:   cache.NewMemory[callID, draw.Call](maxViews),
+		pages:   cache.NewMemory[pageID, []draw.Leaf](maxPages),
+		parts:   cache.NewMemory[partID, []draw.Leaf](maxParts),
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/shared/cache"
 	"flashsale/shared/ledger/table"
-	"flashsale/shared/recent"
 	"flashsale/shared/sale"
 )
 
@@ -30,10 +30,10 @@ const (
 // sale, however many shards.
 type views struct {
 	mu sync.Mutex
-	m  recent.Map[string, *view]
+	m  cache.Map[string, *view]
 }
 
-func newViews() *views { return &views{m: recent.NewMap[string, *view](maxViews)} }
+func newViews() *views { return &views{m: cache.NewMap[string, *view](maxViews)} }
 
 func (vs *views) of(saleID string) *view {
 	vs.mu.Lock()

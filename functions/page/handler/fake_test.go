@@ -46,11 +46,11 @@ type function struct {
 	handler *Handler
 }
 
-func newFunction(t *testing.T, look ...Look) *function {
+func newFunction(t *testing.T, look ...Appearance) *function {
 	t.Helper()
 	f := &function{Function: httpapitest.Function{Service: "page", Counts: "pages"}}
 	var err error
-	if f.handler, err = New(assets.Files, signIn, append(look, Look{})[0], shelf{}, telemetry.New(&f.Log, "page", clock.Wall), clock.Wall); err != nil {
+	if f.handler, err = New(assets.Files, signIn, append(look, Appearance{})[0], shelf{}, telemetry.New(&f.Log, "page", clock.Wall), clock.Wall); err != nil {
 		t.Fatal(err)
 	}
 	f.Handler = lambda.NewHandler(f.handler.Handle)

@@ -16,7 +16,7 @@ import (
 // selling is a function over these sales, which shows pictures of https://images.example.
 func selling(t *testing.T, sales ...sale.Sale) *function {
 	t.Helper()
-	f := newFunction(t, Look{ImageOrigin: "https://images.example"})
+	f := newFunction(t, Appearance{ImageOrigin: "https://images.example"})
 	f.handler.book = shelf(sales)
 	return f
 }

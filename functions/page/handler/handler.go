@@ -43,7 +43,7 @@ type Handler struct {
 // New returns a handler of the page whose files are given. It fails if the page refers to
 // a file that does not exist.
 func New(
-	source fs.FS, s webpage.SignIn, look Look, book Book, log *telemetry.Log, now func() time.Time,
+	source fs.FS, s webpage.SignIn, look Appearance, book Book, log *telemetry.Log, now func() time.Time,
 ) (*Handler, error) {
 	page, err := webpage.New(source, webpage.Options{SignIn: s, ImageOrigin: look.ImageOrigin, Style: look.style()})
 	if err != nil {

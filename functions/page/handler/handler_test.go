@@ -58,7 +58,7 @@ func TestEveryAnswerForbidsWhatThePageDoesNotNeed(t *testing.T) {
 func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 	source := fstest.MapFS{"page.html": {Data: []byte("{{.Nothing}}")}}
 	f := newFunction(t)
-	h, err := New(source, webpage.SignIn{}, Look{}, shelf{}, f.handler.log, clock.Wall)
+	h, err := New(source, webpage.SignIn{}, Appearance{}, shelf{}, f.handler.log, clock.Wall)
 	if err != nil {
 		t.Fatal(err)
 	}

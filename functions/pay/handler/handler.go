@@ -17,9 +17,9 @@ import (
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
+	"flashsale/shared/ratelimit"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
-	"flashsale/shared/userlimit"
 )
 
 const (
@@ -48,7 +48,7 @@ type Handler struct {
 	providers Providers
 	log       *telemetry.Log
 	now       func() time.Time
-	limit     *userlimit.Limit
+	limit     *ratelimit.Limit
 }
 
 // New returns a handler over a ledger that takes webhooks of these providers. now returns the
@@ -65,7 +65,7 @@ func New(b Book, p Providers, log *telemetry.Log, now func() time.Time) *Handler
 			})
 		}
 	}
-	return &Handler{book: b, providers: p, log: log, now: now, limit: userlimit.New()}
+	return &Handler{book: b, providers: p, log: log, now: now, limit: ratelimit.New()}
 }
 
 // Handle answers one request; it never returns an error.

@@ -16,9 +16,9 @@ import (
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
+	"flashsale/shared/ratelimit"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
-	"flashsale/shared/userlimit"
 )
 
 const (
@@ -69,14 +69,14 @@ type Handler struct {
 	queue Sender
 	log   *telemetry.Log
 	now   func() time.Time
-	limit *userlimit.Limit
+	limit *ratelimit.Limit
 }
 
 // New returns a handler over a ledger and an order queue. now returns the current
 // instant, for limiting users' requests; its times must have no monotonic reading: see
 // package clock.
 func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{book: b, queue: q, log: log, now: now, limit: userlimit.New()}
+	return &Handler{book: b, queue: q, log: log, now: now, limit: ratelimit.New()}
 }
 
 // Handle answers one request; it never returns an error.

@@ -15,9 +15,9 @@ import (
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/orderq"
+	"flashsale/shared/ratelimit"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
-	"flashsale/shared/userlimit"
 )
 
 // verdict is a user check with the same answer for everybody.
@@ -237,7 +237,7 @@ func TestTooManyRequestsOfAUserAreRefusedBeforeAnythingIsReadOrWritten(t *testin
 		keyed := event(t, "purchase.json", header("idempotency-key", "k1"))
 		first := f.invoke(t, t.Context(), keyed)
 		isAccepted(t, first)
-		for range userlimit.Burst - 1 {
+		for range ratelimit.Burst - 1 {
 			f.invoke(t, t.Context(), event(t, "purchase.json"))
 		}
 		asked, sent, book := check.asked, len(f.queue.sent), f.handler.book

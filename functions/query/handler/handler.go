@@ -17,9 +17,9 @@ import (
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
+	"flashsale/shared/ratelimit"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
-	"flashsale/shared/userlimit"
 )
 
 // Book is the part of the ledger that the handler uses.
@@ -63,14 +63,14 @@ type Handler struct {
 	book   Book
 	log    *telemetry.Log
 	now    func() time.Time
-	limit  *userlimit.Limit
+	limit  *ratelimit.Limit
 	routes map[string]route
 }
 
 // New returns a handler over a ledger. now returns the current instant; its times must have
 // no monotonic reading: see package clock.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
-	h := &Handler{book: b, log: log, now: now, limit: userlimit.New()}
+	h := &Handler{book: b, log: log, now: now, limit: ratelimit.New()}
 	h.routes = map[string]route{
 		saleRoute:                       h.sale,
 		groupRoute:                      h.group,

@@ -14,9 +14,9 @@ import (
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/orderid"
+	"flashsale/shared/ratelimit"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
-	"flashsale/shared/userlimit"
 )
 
 const (
@@ -160,7 +160,7 @@ func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
 			f.handler.now = func() time.Time { return time.Now().Add(time.Duration(c.age) * time.Second) }
 			met := map[int]bool{}
 			for range 400 {
-				f.handler.limit = userlimit.New() // these are questions of many buyers
+				f.handler.limit = ratelimit.New() // these are questions of many buyers
 				r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
 				wait, err := strconv.Atoi(r.Headers.RetryAfter)
 				if err != nil || wait < c.from || wait > c.to {

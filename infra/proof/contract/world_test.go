@@ -245,7 +245,7 @@ func (w *world) functions(d door) gateway.Invoker {
 	query := queryhandler.New(book, telemetry.New(io.Discard, "query", clock.Wall), clock.Wall)
 	purchase := purchasehandler.New(book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall)
 	purchase.Times = testledger.DrawTimes
-	page, err := pagehandler.New(assets.Files, webpage.SignIn{}, pagehandler.Look{ImageOrigin: "https://images.example"}, book, telemetry.New(io.Discard, "page", clock.Wall), clock.Wall)
+	page, err := pagehandler.New(assets.Files, webpage.SignIn{}, pagehandler.Appearance{ImageOrigin: "https://images.example"}, book, telemetry.New(io.Discard, "page", clock.Wall), clock.Wall)
 	if err != nil {
 		w.T.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package recent
+package cache
 
 import (
 	"testing"

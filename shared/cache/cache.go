@@ -1,7 +1,7 @@
-// Package recent is a bounded cache for an execution environment: new entries replace
+// Package cache is a bounded cache for an execution environment: new entries replace
 // the oldest. It reads no clock: callers pass the time, by the wall clock, because an
 // environment may be frozen (see package clock).
-package recent
+package cache
 
 import (
 	"sync"

@@ -18,8 +18,8 @@ func TestTheLookComesFromTheEnvironment(t *testing.T) {
 	} {
 		t.Setenv("IMAGE_ORIGIN", tt.origin)
 		t.Setenv("ACCENT_COLOUR", tt.accent)
-		got, err := LookFromEnv()
-		if tt.fails == "" && (err != nil || got != Look{tt.origin, tt.accent}) || tt.fails != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.fails)) {
+		got, err := AppearanceFromEnv()
+		if tt.fails == "" && (err != nil || got != Appearance{tt.origin, tt.accent}) || tt.fails != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.fails)) {
 			t.Errorf("%+v: %+v, %v", tt, got, err)
 		}
 	}
@@ -27,7 +27,7 @@ func TestTheLookComesFromTheEnvironment(t *testing.T) {
 
 func TestThePolicyNamesTheOneOriginOfPictures(t *testing.T) {
 	for origin, want := range map[string]string{"": "; img-src 'self'; ", "https://images.example": "; img-src 'self' https://images.example; "} {
-		f := newFunction(t, Look{ImageOrigin: origin})
+		f := newFunction(t, Appearance{ImageOrigin: origin})
 		if r, _ := f.get(t, salePage(t, "moutai", "")); !strings.Contains(r.Headers["Content-Security-Policy"], want) {
 			t.Errorf("%q: %s", origin, r.Headers["Content-Security-Policy"])
 		}
@@ -38,7 +38,7 @@ func TestTheShopsColourIsPartOfTheStyleAndItsName(t *testing.T) {
 	names := map[string]bool{}
 	style := regexp.MustCompile(`style\.[0-9a-f]+\.css`)
 	for _, accent := range []string{"", "#9a3412", "#fde047"} {
-		f := newFunction(t, Look{Accent: accent})
+		f := newFunction(t, Appearance{Accent: accent})
 		_, page := f.get(t, salePage(t, "moutai", ""))
 		public := style.FindString(page)
 		names[public] = true
@@ -73,7 +73,7 @@ func TestAnyColourCanBeRead(t *testing.T) {
 		for g := 0; g < 256; g += 15 {
 			for b := 0; b < 256; b += 15 {
 				accent := fmt.Sprintf("#%02x%02x%02x", r, g, b)
-				found := value.FindAllStringSubmatch(Look{Accent: accent}.style(), -1)
+				found := value.FindAllStringSubmatch(Appearance{Accent: accent}.style(), -1)
 				if len(found) != len(schemes) {
 					t.Fatal(found)
 				}

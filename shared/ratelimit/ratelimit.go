@@ -1,12 +1,12 @@
-// Package userlimit limits how many requests one user may send to an execution environment.
-package userlimit
+// Package ratelimit limits how many requests one user may send to an execution environment.
+package ratelimit
 
 import (
 	"strings"
 	"sync"
 	"time"
 
-	"flashsale/shared/recent"
+	"flashsale/shared/cache"
 	"flashsale/shared/sale"
 )
 
@@ -35,7 +35,7 @@ var errTooMany = sale.Refuse(sale.TooManyRequests, "this user sends too many req
 // eligibility service from a single account, not from many.
 type Limit struct {
 	mu sync.Mutex
-	m  recent.Map[string, bucket]
+	m  cache.Map[string, bucket]
 }
 
 // bucket is stored as the time until it is full again.
@@ -45,7 +45,7 @@ type bucket struct {
 }
 
 // New returns a limit under which every user has a full bucket.
-func New() *Limit { return &Limit{m: recent.NewMap[string, bucket](maxUsers)} }
+func New() *Limit { return &Limit{m: cache.NewMap[string, bucket](maxUsers)} }
 
 // Allow takes a token from the user's bucket, or refuses with TooManyRequests if it is empty.
 // A refused request takes nothing, so a client that then waits is served however many requests

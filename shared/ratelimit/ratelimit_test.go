@@ -1,4 +1,4 @@
-package userlimit
+package ratelimit
 
 import (
 	"fmt"

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Look is what a shop may choose about the page.
-type Look struct {
+// Appearance is what a shop may choose about the page.
+type Appearance struct {
 	ImageOrigin string // the only origin of pictures besides the page's own; "" for none
 	Accent      string // #rrggbb; "" for the page's own colour
 }
@@ -19,15 +19,15 @@ var (
 	isColour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
 )
 
-// LookFromEnv reads the environment. It fails for what the template does not allow, which
+// AppearanceFromEnv reads the environment. It fails for what the template does not allow, which
 // could add to the policy or to the style (P19).
-func LookFromEnv() (Look, error) {
-	l := Look{ImageOrigin: os.Getenv("IMAGE_ORIGIN"), Accent: os.Getenv("ACCENT_COLOUR")}
+func AppearanceFromEnv() (Appearance, error) {
+	l := Appearance{ImageOrigin: os.Getenv("IMAGE_ORIGIN"), Accent: os.Getenv("ACCENT_COLOUR")}
 	switch {
 	case l.ImageOrigin != "" && !isOrigin.MatchString(l.ImageOrigin):
-		return Look{}, fmt.Errorf("IMAGE_ORIGIN: %q is not https:// and a host", l.ImageOrigin)
+		return Appearance{}, fmt.Errorf("IMAGE_ORIGIN: %q is not https:// and a host", l.ImageOrigin)
 	case l.Accent != "" && !isColour.MatchString(l.Accent):
-		return Look{}, fmt.Errorf("ACCENT_COLOUR: %q is not # and six hexadecimal digits", l.Accent)
+		return Appearance{}, fmt.Errorf("ACCENT_COLOUR: %q is not # and six hexadecimal digits", l.Accent)
 	}
 	return l, nil
 }
@@ -43,7 +43,7 @@ var schemes = []struct{ wash, ink, css string }{
 // style returns what follows style.css. Text on the accent is black or white, one of which
 // always has a contrast of 4.5 with it; lines and bars have the accent if that stands out
 // from what is behind them, with a contrast of 3, and are as dark as text otherwise.
-func (l Look) style() (css string) {
+func (l Appearance) style() (css string) {
 	if l.Accent == "" {
 		return ""
 	}
