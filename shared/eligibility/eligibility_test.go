@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"flashsale/shared/clock"
-	"flashsale/shared/clock/clocktest"
 )
 
 // office is a slow in-memory service.
@@ -113,28 +112,6 @@ func TestAUserIsAskedAboutOnceInASaleOrOnceAMinuteIfRefused(t *testing.T) {
 				t.Errorf("admitted %t after %d calls, want another one after %v", admitted, o.count(), remembered)
 			}
 		})
-	}
-}
-
-func TestAnAnswerIsForgottenAtTheEndOfItsSaleAndARefusalWhenTheClockStepsBack(t *testing.T) {
-	ended := func(c *clocktest.Environment) { c.Freeze(31 * time.Second) }
-	for name, tt := range map[string]struct {
-		first, then string
-		ends        time.Duration
-		leap        func(*clocktest.Environment)
-	}{
-		"a refusal, and the sale has ended":              {no, yes, 30 * time.Second, ended},
-		"an admission, and the sale has ended":           {yes, no, 30 * time.Second, ended},
-		"a refusal, and its wall clock has stepped back": {no, yes, time.Hour, func(c *clocktest.Environment) { c.StepBack(time.Second) }},
-	} {
-		o, c, clock := freezable(t)
-		o.set(0, http.StatusOK, tt.first)
-		c.IsEligible(t.Context(), "moutai", "alice", clock.Wall().Add(tt.ends))
-		o.set(0, http.StatusOK, tt.then)
-		tt.leap(clock)
-		if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", clock.Wall().Add(time.Hour)); admitted != (tt.then == yes) || err != nil {
-			t.Errorf("%s: admitted %t (%v)", name, admitted, err)
-		}
 	}
 }
 

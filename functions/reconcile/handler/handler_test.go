@@ -204,33 +204,6 @@ func TestASaleThatFailsHasNoOtherTurnThoughItsTimeWasUp(t *testing.T) {
 	})
 }
 
-func TestABalancedSaleIsDrainedAQuarterOfAnHourAfterItsEnd(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 10, 2)
-		refs := w.Crowd("moutai", 0, 5)
-		time.Sleep(time.Hour + 14*time.Minute)
-		w.Confirm(refs[:4]...)
-		w.receipts(`{}`)
-		time.Sleep(2 * time.Minute)
-		if r := w.receipts(`{}`); len(r) != 1 || r[0].Pending != 1 {
-			t.Fatalf("got %+v", r)
-		}
-		if r := w.receipts(`{}`); len(r) != 1 {
-			t.Fatal("a sale with a pending claim was drained")
-		}
-		w.Confirm(refs...)
-		if r := w.receipts(`{}`); len(r) != 1 || !r[0].Balanced {
-			t.Fatalf("got %+v", r)
-		}
-		if r := w.receipts(`{}`); len(r) != 0 {
-			t.Errorf("a drained sale was audited again: %+v", r)
-		}
-		if r := w.receipts(`{"saleId":"moutai"}`); len(r) != 1 || r[0].Confirmed != 5 {
-			t.Errorf("a drained sale has no receipt by hand: %+v", r)
-		}
-	})
-}
-
 func TestAReceiptIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)

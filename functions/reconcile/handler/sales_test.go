@@ -1,9 +1,7 @@
 package handler
 
 import (
-	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,30 +131,6 @@ func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 		}
 		if _, err := w.reconcile(`{"saleId":"draft"}`, time.Minute); err == nil {
 			w.T.Error("a receipt of a draft that was asked for by name")
-		}
-	})
-}
-
-// A walk over the claims of one of ten sales takes 14 s, more than its first turn, and the others need next to nothing:
-// what they leave over is for that one sale, so that a walk takes one run.
-func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("long", 1000, 1000) // 250 buckets, 16 at once: 14 s
-		w.Crowd("long", 0, 60)
-		for i := range 9 {
-			w.open(fmt.Sprint("other-", i), 10, 2)
-		}
-		time.Sleep(time.Minute)
-		var pages atomic.Int64
-		w.DB.Fault = dynamotest.On("Query", "CLAIM#long#", func(dynamotest.Call) dynamotest.Fault {
-			pages.Add(1)
-			return dynamotest.Fault{Delay: 900 * time.Millisecond}
-		})
-		if r, err := w.reconcile(`{}`, 40*time.Second); err != nil || len(r) != 10 || len(w.queue.sent) != 60 {
-			w.T.Errorf("got %+v (%v) and sent %d messages, want every receipt and 60 messages", r, err, len(w.queue.sent))
-		}
-		if n := pages.Load(); n > 250+3*16 { // a page that a turn cuts off is read again
-			w.T.Errorf("%d pages were read, want each once: a turn does not continue the one before", n)
 		}
 	})
 }

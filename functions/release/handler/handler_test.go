@@ -15,18 +15,6 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-func TestADraftIsSkippedUnlessItIsNamed(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.draft("draft")
-		if p := w.passes(`{}`); len(p) != 0 {
-			t.Errorf("got %+v", p)
-		}
-		if p, err := w.release(`{"saleId":"draft"}`, time.Minute); err == nil {
-			t.Errorf("by name: %+v", p)
-		}
-	})
-}
-
 func TestNothingIsEverDueInASaleThatAsksForNoPayment(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.open("moutai", 5, 2, 0)
