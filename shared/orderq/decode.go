@@ -21,20 +21,23 @@ func Decode(body string) (Message, error) {
 	if len(body) > maxBody {
 		return Message{}, poison(errors.New("body too long"))
 	}
-	var version struct {
-		V int `json:"v"`
-	}
 	var w wire
-	err := jsonv2.Unmarshal([]byte(body), &version)
-	if err == nil && version.V <= sale.ReadsMessages {
-		err = jsonv2.Unmarshal([]byte(body), &w)
+	err := jsonv2.Unmarshal([]byte(body), &w)
+	if err != nil { // a newer version may have members of other types
+		w = wire{}
+		var newer struct {
+			V int `json:"v"`
+		}
+		if jsonv2.Unmarshal([]byte(body), &newer) == nil {
+			w.V = newer.V
+		}
 	}
 	switch {
+	case w.V > sale.ReadsMessages:
+		return Message{}, sale.Fail(sale.NewerVersion,
+			fmt.Errorf("a message of version %d, and this release reads version %d", w.V, sale.ReadsMessages))
 	case err != nil:
 		return Message{}, poison(fmt.Errorf("decode: %w", err))
-	case version.V > sale.ReadsMessages:
-		return Message{}, sale.Fail(sale.NewerVersion,
-			fmt.Errorf("a message of version %d, and this release reads version %d", version.V, sale.ReadsMessages))
 	case w.V < 1:
 		return Message{}, poison(fmt.Errorf("schema version %d", w.V))
 	case !sale.ValidID(w.SaleID):
