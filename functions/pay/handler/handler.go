@@ -127,7 +127,10 @@ const (
 )
 
 // lookedAt are counted apart of what is ignored: money may have moved, so that somebody looks.
-var lookedAt = []subject{free, charge, refunded, notBack, disputed, unknown}
+var lookedAt = map[subject]string{
+	free: "ignored-free", charge: "ignored-charge", refunded: "ignored-refunded", notBack: "ignored-not-back",
+	disputed: "ignored-disputed", unknown: "ignored-unknown",
+}
 
 // result is the value under which a webhook is counted. Reports of what was recorded
 // before are counted apart, so that "paid" and "refund-due" count payments.
@@ -139,10 +142,8 @@ func result(done outcome, code sale.Code) string {
 		return unverified
 	case code != "":
 		return telemetry.Result(code)
-	case done.Outcome == ignored && slices.Contains(lookedAt, done.about):
-		return ignored + "-" + string(done.about)
 	case done.Outcome == ignored:
-		return ignored
+		return cmp.Or(lookedAt[done.about], ignored)
 	case done.repeated:
 		return "repeated"
 	}
