@@ -161,31 +161,6 @@ func TestABatchThatIsAppliedLateChangesNoOrder(t *testing.T) {
 	})
 }
 
-func TestAnEngineThatDoesNotSayWhatStoodInTheWayIsAsked(t *testing.T) {
-	w, db, refs := claimed(t, 10)
-	sizes := batches(db, map[int]dynamotest.Fault{0: {Kind: dynamotest.LostReply}})
-	db.ResetUsage()
-	// It returns no item with a failed condition.
-	got := w.Hooked(func(_ string, _ any, call func() (any, error)) (any, error) {
-		out, err := call()
-		if statements, ok := out.(*dynamodb.BatchExecuteStatementOutput); ok && err == nil {
-			for _, r := range statements.Responses {
-				if r.Error != nil {
-					r.Error.Item = nil
-				}
-			}
-		}
-		return out, err
-	}).Confirm(w.Ctx, refs)
-	inOrder(t, w, got, refs)
-	if fresh(got) != 10 {
-		t.Errorf("%d of 10 are new", fresh(got))
-	}
-	if reads := db.Calls()["BatchGetItem"]; reads != 2 || len(*sizes) != 3 {
-		t.Errorf("%d reads and %v statements, want the claims read once more", reads, *sizes)
-	}
-}
-
 func TestBrokenBooksCostOnlyTheClaimThatIsBroken(t *testing.T) {
 	w, db, refs := claimed(t, 3)
 	first := w.Ledger.Confirm(w.Ctx, refs[:2])

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -110,20 +109,6 @@ func cancelled(reasons []types.CancellationReason) dynamotest.Hook {
 	})
 }
 
-func TestOnesOwnDoubleClickInFlightIsNotSoldOut(t *testing.T) {
-	// The stock condition fails while the claim conflicts: the other click may be about
-	// to win.
-	w, _, _ := faulty(t)
-	w.Open(1, 1)
-	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"}))
-	answers := cancelled([]types.CancellationReason{
-		{Code: aws.String("ConditionalCheckFailed"), Item: w.Item("STOCK#moutai#0", "STOCK")},
-		{Code: aws.String("TransactionConflict")},
-	})
-	_, err := w.Hooked(answers).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-	w.Refused(sale.Busy, err)
-}
-
 func TestAReasonNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
 	w, _, _ := faulty(t)
 	w.Open(1, 1)
@@ -209,40 +194,6 @@ func TestAMarkThatMayBeWrittenIsReportedAsThisCallsOwn(t *testing.T) {
 // finalizing is the time that FinalizeFunction has for a batch.
 const finalizing = 4500 * time.Millisecond
 
-func TestAStatementContendedToTheEndIsBusyAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for at := range 2 {
-			w, db, refs := claimed(t, 25)
-			n := 0
-			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-				switch {
-				case c.Op != "BatchExecuteStatement":
-					return dynamotest.Fault{}
-				case n == at, len(c.Keys) == 1:
-					n++
-					return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{7 % len(c.Keys)}}
-				}
-				n++
-				return dynamotest.Fault{}
-			}
-			began := time.Now()
-			ctx, cancel := context.WithTimeout(w.Ctx, finalizing)
-			defer cancel()
-			got := w.Ledger.Confirm(ctx, refs)
-			for i, c := range got {
-				if want := map[bool]sale.Code{true: sale.Busy}[i == 7]; sale.CodeOf(c.Err) != want {
-					t.Errorf("batch %d, claim %d: %v, want %q", at, i, c.Err, want)
-				}
-			}
-			if took := time.Since(began); took < finalizing-time.Second || took > finalizing {
-				t.Errorf("batch %d: given up after %v of %v (P16)", at, took, finalizing)
-			}
-			db.Fault = nil
-			inOrder(t, w, w.Environment().Confirm(w.Ctx, refs), refs)
-		}
-	})
-}
-
 // Each kind of call of a confirmation is throttled for most of its time, or longer: a
 // message that failed would come back only after its visibility timeout.
 func TestAConfirmationWaitsForAnExhaustedTableUntilItsTimeIsUp(t *testing.T) {
@@ -287,73 +238,6 @@ func TestAConfirmationWaitsForAnExhaustedTableUntilItsTimeIsUp(t *testing.T) {
 	}
 }
 
-func TestEveryUserWhoseShardDoesNotAnswerTriesAnotherOne(t *testing.T) {
-	for name, fault := range map[string]dynamotest.Fault{
-		"conflict":     {Kind: dynamotest.Conflict, Items: []int{0}},
-		"throttled":    {Kind: dynamotest.Throttle},
-		"server error": {Kind: dynamotest.ServerError},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, db, _ := faulty(t)
-				w.Open(1000, 10)
-				var shards []string // of one purchase's tries
-				db.Fault = dynamotest.On("TransactWriteItems", "", func(c dynamotest.Call) dynamotest.Fault {
-					if shards = append(shards, c.Keys[0]); len(shards) == 1 {
-						return fault
-					}
-					return dynamotest.Fault{}
-				})
-				for i := range 100 {
-					user := fmt.Sprint("user-", i)
-					shards = nil
-					w.Accepted(w.Buy(user))
-					if len(shards) != 2 || shards[0] == shards[1] {
-						t.Errorf("%s tried %v, want two shards", user, shards)
-					}
-				}
-			})
-		})
-	}
-}
-
-// Units are put back into other shards while a shard is found empty: the sale's version
-// changes, so what was found does not count.
-func TestABuyerWhoseShardIsEmptyTriesAnotherOneWhileUnitsArePutBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, db, _ := faulty(t)
-		w.Open(2, 2)
-		w.Accepted(w.Buy(userOf(0, "first")))
-		db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
-			if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
-				t.Error(err)
-			}
-			return dynamotest.Fault{}
-		})
-		if p := w.Accepted(w.Buy(userOf(0, "second"))); p.Claim.Shard != 1 || p.Tries != 2 {
-			t.Errorf("got %+v, want the unit of shard 1 at the second try", p)
-		}
-	})
-}
-
-func TestOneBuyerFindsEveryShardEmptyInOneRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, db, _ := faulty(t)
-		w.Open(20, 20)
-		for k := range 20 {
-			if err := db.Tamper(w.Ctx, table, fmt.Sprint("STOCK#moutai#", k), "STOCK", "stock", -1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		began := time.Now()
-		p, err := w.Buy("alice")
-		w.Refused(sale.SoldOut, err)
-		if p.Tries != 20 || time.Since(began) > 0 {
-			t.Errorf("%d tries in %v, want each shard once and no wait", p.Tries, time.Since(began))
-		}
-	})
-}
-
 func TestTheAnswerToAClosingTellsOfAllShards(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(2, 2)
@@ -369,23 +253,4 @@ func TestTheAnswerToAClosingTellsOfAllShards(t *testing.T) {
 	if got, want := db.Calls(), map[string]int{"TransactWriteItems": 1, "UpdateItem": 1, "GetItem": 1}; !maps.Equal(got, want) { // the claim
 		t.Errorf("calls %v, want %v", got, want)
 	}
-}
-
-func TestAfterAnUnknownOutcomeTheShardsRefusalIsNotBelieved(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(10, 1)
-	w.Accepted(w.Buy("warm"))
-	paused, isAnswered := true, false
-	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		if c.Op != "TransactWriteItems" || isAnswered {
-			return dynamotest.Fault{}
-		}
-		isAnswered = true
-		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: &paused}); err != nil {
-			t.Error(err)
-		}
-		return dynamotest.Fault{Kind: dynamotest.ServerError} // it may still be applied
-	}
-	_, err := w.Buy("alice")
-	w.Refused(sale.Busy, err)
 }

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"fmt"
-	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,35 +41,6 @@ func soldToAlice(t *testing.T) (w *ledgertest.World, db *dynamotest.DB, claim sa
 	_, err := w.Buy("bob")
 	w.Refused(sale.SoldOut, err)
 	return w, db, claim
-}
-
-func TestAWinnerWithoutAKeyWhoAsksAgainAfterTheEndHasAlreadyOrdered(t *testing.T) {
-	w, db, claim := soldToAlice(t)
-	for _, step := range []struct {
-		after time.Duration
-		pause bool
-		want  sale.Code
-		reads int
-	}{
-		{want: sale.AlreadyOrdered, reads: 1},
-		{pause: true, want: sale.Paused},
-		{after: 2 * time.Hour, want: sale.AlreadyOrdered, reads: 1}, // closed
-		{after: -4 * time.Hour, want: sale.NotOpen},
-	} {
-		w.Pass(step.after)
-		if step.pause {
-			e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &step.pause}
-			if _, err := w.Environment().Edit(w.Ctx, e); err != nil {
-				t.Fatal(err)
-			}
-		}
-		reads := refusalReads(db, dynamotest.Fault{})
-		p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-		w.Refused(step.want, err)
-		if told := step.want == sale.AlreadyOrdered; told && !reflect.DeepEqual(p.Claim, claim) || *reads != step.reads {
-			t.Errorf("%s: %+v after %d refusal reads, want %+v after %d", step.want, p, *reads, claim, step.reads)
-		}
-	}
 }
 
 func TestARefusalReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testing.T) {
@@ -157,21 +127,6 @@ func TestAStaleReadNeverRefuses(t *testing.T) {
 	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
 }
 
-func TestSoldOutIsToldForLessThanTwoSecondsWithoutAReading(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(1, 1)
-	w.Accepted(w.Buy("first"))
-	_, err := w.Buy("second")
-	w.Refused(sale.SoldOut, err)
-	db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "")
-	w.Pass(1800 * time.Millisecond)
-	_, err = w.Buy("third")
-	w.Refused(sale.SoldOut, err)
-	w.Pass(150 * time.Millisecond)
-	_, err = w.Buy("fourth")
-	w.Refused(sale.Busy, err)
-}
-
 func TestARefusalThatIsTooOldAfterTheSearchForTheClaimIsBusy(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(1, 1)
@@ -202,31 +157,4 @@ func TestARefusalThatIsTooOldAfterTheSearchForTheClaimIsBusy(t *testing.T) {
 	}
 	search(0)
 	w.Accepted(w.BuyWith("third", "k"))
-}
-
-func TestARefusalThatNoConsistentReadConfirmsIsBusyEachTime(t *testing.T) {
-	// The sale was restocked; eventually consistent reads still show it sold out, and
-	// consistent ones are throttled.
-	synctest.Test(t, func(t *testing.T) {
-		w, db, _ := faulty(t)
-		db.Lag = 10 * time.Second
-		w.Open(1, 1)
-		w.Accepted(w.Buy("first"))
-		_, err := w.Buy("second")
-		w.Refused(sale.SoldOut, err)
-		w.Pass(2 * db.Lag)
-		time.Sleep(2 * db.Lag)
-		w.Add("s", 1)
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if in, ok := c.Input.(*dynamodb.GetItemInput); ok && aws.ToBool(in.ConsistentRead) {
-				return dynamotest.Fault{Kind: dynamotest.Throttle}
-			}
-			return dynamotest.Fault{}
-		}
-		l := w.Environment()
-		for range 2 {
-			_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"})
-			w.Refused(sale.Busy, err)
-		}
-	})
 }

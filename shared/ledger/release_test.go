@@ -16,48 +16,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// A cursor that the busy table does not take costs the next call reads. Any other failure to
-// store it is one of the pass.
-func TestAPassThatCannotStoreItsCursor(t *testing.T) {
-	for name, tt := range map[string]struct {
-		fault dynamotest.Fault
-		gone  bool
-		want  sale.Code
-	}{
-		"the table is busy":   {dynamotest.Fault{Kind: dynamotest.Throttle}, false, ""},
-		"the listing is gone": {dynamotest.Fault{}, true, sale.Internal},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, db, _ := faulty(t)
-				w.OpenUnpaid(200, 80)
-				w.Ordered("alice")
-				w.Pass(payWithin + grace)
-				listing := w.Listing()
-				if tt.gone {
-					remove(t, db, "SALES", "moutai")
-				}
-				stores := 0
-				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					switch c.Op {
-					case "Query":
-						return dynamotest.Fault{Delay: 300 * time.Millisecond}
-					case "UpdateItem":
-						stores++
-						return tt.fault
-					}
-					return dynamotest.Fault{}
-				}
-				ctx, cancel := context.WithTimeout(w.Ctx, 4*time.Second)
-				defer cancel()
-				if done, err := w.Environment().ReleaseDue(ctx, listing, grace); done.Complete || stores == 0 || (err == nil) != (tt.want == "") || err != nil && sale.CodeOf(err) != tt.want {
-					t.Errorf("%d tries to store it, got %+v (%v)", stores, done, err)
-				}
-			})
-		})
-	}
-}
-
 // releaseSteps is a sale whose orders have different payBys, in ten buckets, and the passes
 // over it, all in one environment, as Lambda usually has them. Instants are in whole minutes
 // since the opening.

@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,22 +37,6 @@ func TestKeysThatStayUnprocessedAreAskedForSixTimesWithPauses(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAnAuditOfManyShardsNeedsEachBatchOfThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, db, _ := faulty(t)
-		w.Open(300, 201)
-		for _, shard := range []int{0, 100, 200} {
-			db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("BatchGetItem", fmt.Sprintf("STOCK#moutai#%d|", shard))
-			_, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-			w.Refused(sale.Busy, err)
-		}
-		db.Fault = nil
-		if r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {}); err != nil || !r.Balanced || r.Stock != 300 {
-			t.Errorf("got %+v (%v), want 300 units", r, err)
-		}
-	})
 }
 
 func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClosed(t *testing.T) {
@@ -131,61 +114,4 @@ func TestShardsThatACountFindsEmptyAreNotReadAgainUntilARestock(t *testing.T) {
 	w.Add("s", 1)
 	w.Pass(1900 * time.Millisecond)
 	ask("restocked", 1, 1, 1)
-}
-
-func TestHalfOfAnAdditionMakesNothingSoldOutAndIsNotKeptForAMinute(t *testing.T) {
-	for _, sells := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			w, _, next := faulty(t)
-			c := w.Open(1, 1)
-			w.Accepted(w.Buy("alice"))
-			if !sells {
-				w.Pass(c.ClosesAt.Sub(w.Now()))
-			}
-			const hidden = 30 * time.Millisecond
-			// The addition's note in the trail comes first.
-			next(dynamotest.Fault{}, dynamotest.Fault{Hidden: []int{1}, HiddenFor: hidden, ReplyDelay: hidden})
-			added := make(chan error)
-			go func() {
-				_, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 3})
-				added <- err
-			}()
-			synctest.Wait()
-			page := w.Environment()
-			show := func(when string, units int64, soldOut bool) {
-				t.Helper()
-				s, err := page.Sale(w.Ctx, "moutai")
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := page.Remaining(w.Ctx, s)
-				if s, _ = page.Sale(w.Ctx, "moutai"); err != nil || s.Version != 2 || r.Units != units || s.SoldOut() != soldOut {
-					t.Errorf("sells: %t, %s: %d units (%v) of version %d, sold out: %t; want %d, %t", sells, when, r.Units, err, s.Version, s.SoldOut(), units, soldOut)
-				}
-			}
-			show("while the shard's half is hidden", 0, false)
-			if err := <-added; err != nil {
-				t.Fatal(err)
-			}
-			w.Pass(time.Second)
-			show("a second after the addition was answered", 3, false)
-		})
-	}
-}
-
-func TestACountThatFindsNothingIsMadeConsistently(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, db, _ := faulty(t)
-		w.Open(2, 2)
-		for i := range 2 {
-			w.Accepted(w.Buy(fmt.Sprint("user-", i)))
-		}
-		db.Lag = 10 * time.Second
-		time.Sleep(2 * db.Lag) // reads see that the shards are empty
-		w.Add("s", 1)
-		s := w.Current()
-		if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 1 {
-			t.Errorf("got %+v (%v), want 1 unit", r, err)
-		}
-	})
 }

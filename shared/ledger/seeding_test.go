@@ -269,25 +269,6 @@ func TestAnOrderIDsSecondAndItsDayAreOfOneInstant(t *testing.T) {
 	}
 }
 
-func TestATryAtTheInstantOfClosingSellsNothing(t *testing.T) {
-	// The first try conflicts; the second is at the exact instant at which the sale
-	// closes, after the snapshot was checked, so only the shard can refuse it.
-	for _, tt := range []struct {
-		left time.Duration
-		want sale.Code
-	}{{time.Millisecond, ""}, {0, sale.Closed}} {
-		w, _, next := faulty(t)
-		c := w.Open(1, 1)
-		next(dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}})
-		late := w.Hooked(dynamotest.After("TransactWriteItems", func() { w.Pass(c.ClosesAt.Add(-tt.left).Sub(w.Now())) }))
-		p, err := late.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-		if got := sale.CodeOf(err); got != tt.want || p.Tries != 2 {
-			t.Errorf("%v before closing: got %q (%v) after %d tries, want %q after 2", tt.left, got, err, p.Tries, tt.want)
-		}
-		w.Balanced(1)
-	}
-}
-
 func TestAnUnexpectedErrorAfterAnUnknownOutcomeIsBusy(t *testing.T) {
 	// The unit may be the user's: "internal" would mean that nothing was bought (P5).
 	for name, unexpected := range map[string]error{

@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -115,32 +114,6 @@ func TestAnAdditionOfWhichTheSaleDoesNotShowYetIsNotSoldOut(t *testing.T) {
 	})
 }
 
-func TestOneWriteListsEveryShardThatWasSeenEmpty(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, db, _ := faulty(t)
-		w.Open(2, 2)
-		l := w.Environment()
-		if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
-			t.Fatal(err)
-		}
-		for k := range 2 {
-			w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(k, "first")}))
-		}
-		closings := 0
-		db.Fault = dynamotest.On("UpdateItem", "SALE#moutai", func(dynamotest.Call) dynamotest.Fault {
-			if closings++; closings <= 6 { // all tries of the first closing
-				return dynamotest.Fault{Kind: dynamotest.Throttle}
-			}
-			return dynamotest.Fault{}
-		})
-		_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "late"})
-		w.Refused(sale.SoldOut, err)
-		if s := w.Current(); s.Empty.Len() != 2 || closings != 7 {
-			t.Errorf("%d shards are listed after %d tries, want 2 after 6 in vain and one", s.Empty.Len(), closings)
-		}
-	})
-}
-
 func TestACallWritesTheSaleOnceATryWhereThatTakesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, db, _ := faulty(t)
@@ -163,26 +136,6 @@ func TestACallWritesTheSaleOnceATryWhereThatTakesNone(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
-	// One click finds shard 0 empty; before it continues, its twin takes the last unit,
-	// of shard 1. The first must not get "sold out".
-	w, _, _ := faulty(t)
-	w.Open(2, 2)
-	user := userOf(0, "twin")
-	w.Accepted(w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "other")}))
-	request := ledger.Request{SaleID: "moutai", User: user, Key: "k"}
-	var twin ledger.PurchaseResult
-	closing := sync.OnceFunc(func() {
-		twin = w.Accepted(w.Environment().Purchase(w.Ctx, request))
-		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "closes the shard"})
-		w.Refused(sale.SoldOut, err)
-	})
-	p, err := w.Hooked(dynamotest.Before("UpdateItem", closing)).Purchase(w.Ctx, request)
-	if err != nil || !reflect.DeepEqual(p.Claim, twin.Claim) {
-		t.Errorf("got %+v (%v), want the twin's claim %+v", p, err, twin.Claim)
-	}
 }
 
 // deaf loses every closing of a shard.
@@ -329,19 +282,4 @@ func TestAnEnvironmentThatWasFrozenRefusesNothingByWhatItKnewBefore(t *testing.T
 			})
 		})
 	}
-}
-
-func TestAnEnvironmentThatWasFrozenReadsTheClaimOfARepeatAnew(t *testing.T) {
-	frozen(t, func(t *testing.T, w *ledgertest.World, leap func()) {
-		w.Open(2, 1)
-		claim := w.Accepted(w.Buy("alice")).Claim
-		_, err := w.Buy("alice")
-		w.Refused(sale.AlreadyOrdered, err)
-		leap()
-		confirmed := w.Environment().Confirm(w.Ctx, []ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: claim.ID}})
-		p, err := w.Buy("alice")
-		if w.Refused(sale.AlreadyOrdered, err); confirmed[0].Err != nil || p.Claim.OrderID != confirmed[0].Order.ID {
-			t.Errorf("got order %d, want %d (%v)", p.Claim.OrderID, confirmed[0].Order.ID, confirmed[0].Err)
-		}
-	})
 }

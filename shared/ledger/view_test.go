@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,37 +34,6 @@ func known(s sale.Sale) *view {
 	v := newViews().of(s.ID)
 	v.accept(v.begin(), true, s, readAt, snapshotAge)
 	return v
-}
-
-func TestAReadReplacesWhatIsKnownUnlessItIsOlder(t *testing.T) {
-	later := readAt.Add(time.Second)
-	tests := []struct {
-		name    string
-		read    int64
-		version int64
-		readAt  time.Time
-		empty   []int // shard 0 is empty in the view, shard 1 in the read
-	}{
-		{"an older version", 4, 5, readAt, []int{0}},
-		{"the same version", 5, 5, later, []int{0, 1}},
-		{"a newer version", 6, 6, later, []int{1}},
-	}
-	take := map[string]func(v *view, s sale.Sale){
-		"consistent":            func(v *view, s sale.Sale) { v.accept(v.begin(), true, s, later, snapshotAge) },
-		"eventually consistent": func(v *view, s sale.Sale) { v.acceptStale(s, later, snapshotAge) },
-	}
-	for kind, take := range take {
-		for _, tt := range tests {
-			t.Run(kind+", "+tt.name, func(t *testing.T) {
-				v := known(version(5, 0))
-				take(v, version(tt.read, 1))
-				got, want := v.load(later), version(tt.version, tt.empty...)
-				if got.sale != want || v.readAt != tt.readAt {
-					t.Errorf("known is %+v of %v, want %+v of %v", got.sale, v.readAt, want, tt.readAt)
-				}
-			})
-		}
-	}
 }
 
 func TestAReadThatAnotherOneOvertookCountsOnlyIfItShowsANewerVersion(t *testing.T) {
@@ -131,29 +99,6 @@ func TestAShardIsSeenEmptyOnlyUnderTheVersionThatIsKnown(t *testing.T) {
 	nothing.observe(0, 0)
 	if s := nothing.load(readAt); s.avoid.Len() > 0 {
 		t.Errorf("shards of an unknown sale are avoided: %v", s.avoid)
-	}
-}
-
-func TestAThingIsFreshUntilItReachesItsAge(t *testing.T) {
-	for passed, want := range map[time.Duration]bool{-1: false, 0: true, time.Second - 1: true, time.Second: false} {
-		if isFresh(readAt.Add(passed), readAt, time.Second) != want {
-			t.Errorf("after %v: fresh is %v, want %v", passed, !want, want)
-		}
-	}
-}
-
-func TestThePauseAfterFailedReadsDoublesUntilHalfASecond(t *testing.T) {
-	v := newViews().of("moutai")
-	if v.isBackingOff(readAt) {
-		t.Error("a pause before anything has failed")
-	}
-	for _, ms := range []time.Duration{30, 60, 120, 240, 480, 500, 500, 500, 500, 500, 500} {
-		v.recordRead(errors.New("no answer"), readAt)
-		for passed, want := range map[time.Duration]bool{-1: false, 0: true, ms*time.Millisecond - 1: true, ms * time.Millisecond: false} {
-			if v.isBackingOff(readAt.Add(passed)) != want {
-				t.Errorf("%d failures, %v later: pausing is %v, want %v", v.failed, passed, !want, want)
-			}
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -118,28 +117,6 @@ func On(op, key string, fault func(Call) Fault) func(Call) Fault {
 		}
 		return fault(c)
 	}
-}
-
-// Throughout fails each call of that operation ("" is any) on an item that has that text in its key, but for the first ones:
-// after them the item answers nobody any more. In a batch it spares the other items, as DynamoDB
-// does. met counts the calls on the item.
-func Throughout(op, key string, first int) (fault func(Call) Fault, met func() int) {
-	var calls atomic.Int64
-	return func(c Call) Fault {
-		f := Fault{Kind: Throttle}
-		if c.Op == "BatchGetItem" {
-			f.Kind = Unprocessed
-		}
-		for i, k := range c.Keys {
-			if (op == "" || op == c.Op) && strings.Contains(k, key) {
-				f.Items = append(f.Items, i)
-			}
-		}
-		if f.Items == nil || calls.Add(1) <= int64(first) {
-			return Fault{}
-		}
-		return f
-	}, func() int { return int(calls.Load()) }
 }
 
 // transactional reports whether the call is cancelled rather than refused.
