@@ -60,7 +60,7 @@ func TestWhatPeopleInADrawCost(t *testing.T) {
 	counted(t, db, "any other entry", 1, 0, map[string]int{"PutItem": 1}, enter("bob"))
 
 	w, db, _ = faulty(t)
-	users, ranks := w.Rolled(func(*sale.Creation) {}, 200, 100, 400)
+	_, users, ranks := w.Rolled(func(*sale.Creation) {}, 200, 100, 400)
 	begin := func() (call draw.Call) {
 		begun, err := w.Ledger.BeginCall(w.Ctx, drawState(t, w), ranks, drawGap)
 		if err == nil {
@@ -118,7 +118,7 @@ func TestWhatPeopleInADrawCost(t *testing.T) {
 
 func TestACrowdReadsAnIncompleteCallTwiceASecondAndACompleteOneOnce(t *testing.T) {
 	w, db, _ := faulty(t)
-	users, ranks := w.Rolled(func(*sale.Creation) {}, 2, 1, 8)
+	_, users, ranks := w.Rolled(func(*sale.Creation) {}, 2, 1, 8)
 	if begun, err := w.Environment().BeginCall(w.Ctx, drawState(t, w), ranks, drawGap); err != nil || !begun {
 		t.Fatal(begun, err)
 	}

@@ -56,7 +56,7 @@ func TestAPurchaseWhoseAnswerWasLostFindsItsOwnClaim(t *testing.T) {
 		if !p.New || p.Tries != 2 {
 			t.Errorf("reply %v: got %+v, want its own claim at the second try", reply, p)
 		}
-		w.Balanced(3)
+		w.Settled(3)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestAfterAnUnknownOutcomeNothingIsRefused(t *testing.T) {
 	if p.New {
 		t.Errorf("got %+v, want the claim of the late try", p)
 	}
-	w.Balanced(1)
+	w.Settled(1)
 }
 
 // cancelled answers every transaction with the same reasons.

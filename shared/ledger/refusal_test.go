@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +10,6 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
-	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -95,17 +93,17 @@ func TestARefusalReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *test
 
 func TestARefusalReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, db := selling(t, time.Now(), 1)
-		book := ledger.New(db, table, ledger.Options{Now: clocktest.New().Wall}) // what is remembered stays fresh
-		for i := range 2 {
-			_, _ = book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
-		}
+		w, db, _ := faulty(t) // by whose clock what is remembered stays fresh
+		w.Open(1, 1)
+		w.Accepted(w.Buy("first"))
+		_, err := w.Buy("second")
+		w.Refused(sale.SoldOut, err)
 		for _, after := range []struct{ delay, took time.Duration }{
 			{299 * time.Millisecond, 299 * time.Millisecond}, {time.Minute, 300 * time.Millisecond}, {time.Minute, 0},
 		} {
 			refusalReads(db, dynamotest.Fault{Delay: after.delay})
 			began := time.Now()
-			_, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "late"})
+			_, err := w.Buy("late")
 			if took := time.Since(began); sale.CodeOf(err) != sale.SoldOut || took != after.took {
 				t.Errorf("a read of %v: %v after %v, want sold out after %v", after.delay, err, took, after.took)
 			}

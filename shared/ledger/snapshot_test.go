@@ -71,7 +71,7 @@ func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
 	if got := buy(l, "late"); got != 0 {
 		t.Errorf("the third unit came from shard %d", got)
 	}
-	w.Balanced(2)
+	w.Settled(2)
 }
 
 func TestAnAdditionOfWhichTheSaleDoesNotShowYetIsNotSoldOut(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAnAdditionOfWhichTheSaleDoesNotShowYetIsNotSoldOut(t *testing.T) {
 		time.Sleep(hidden)
 		w.Pass(hidden)
 		w.Accepted(buy(l, userOf(0, "b")))
-		w.Balanced(2)
+		w.Settled(2)
 	})
 }
 
@@ -199,7 +199,7 @@ func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {
 	w.Pass(200 * time.Millisecond)
 	calls("first to notice", first, userOf(0, "first"), map[string]int{"TransactWriteItems": 2, "GetItem": 1, "UpdateItem": 1})
 	calls("noticed by others", late, userOf(0, "late"), map[string]int{"TransactWriteItems": 2, "GetItem": 1})
-	w.Balanced(2)
+	w.Settled(2)
 }
 
 // Where reads are scarce somebody must write, but no environment six times.

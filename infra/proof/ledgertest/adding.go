@@ -24,7 +24,7 @@ var adding = map[string]func(*testing.T, *World){
 			t.Errorf("got shards %v", left)
 		}
 		w.hasNumber(5, "SALE#moutai", "SALE", "version")
-		w.Balanced(4)
+		w.Settled(4)
 	},
 	"an addition that was cut off is completed by its repeat, over more than 99 shards": func(t *testing.T, w *World) {
 		w.Open(120, 120)
@@ -59,7 +59,7 @@ var adding = map[string]func(*testing.T, *World){
 		if err != nil || s.Applied || s.Seeded != 4 {
 			t.Errorf("got %+v (%v), want 4 units, not applied by this one", s, err)
 		}
-		w.Balanced(2)
+		w.Settled(2)
 	},
 	"a sale that is not listed gets no units, gives none back and is not rescheduled": func(t *testing.T, w *World) {
 		w.Open(2, 1)

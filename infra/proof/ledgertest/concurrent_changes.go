@@ -26,26 +26,7 @@ var unpaused = []sale.Action{sale.ActionResume, sale.ActionReschedule, sale.Acti
 // changeSeeing makes a change of that kind by a new environment, of an author who had seen that, and
 // returns what the author has seen with it.
 func (w *World) changeSeeing(saleID string, action sale.Action, id string, seen *sale.Seen) (sale.Seen, bool, error) {
-	l := w.Environment()
-	switch action {
-	case sale.ActionAdd:
-		done, err := l.Add(w.Ctx, sale.Addition{SaleID: saleID, SeedID: id, Stock: 3, Seen: seen})
-		return done.Seen, done.Applied, err
-	case sale.ActionWithdraw:
-		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: saleID, SeedID: id, Stock: 2, Seen: seen})
-		return done.Seen, done.Applied, err
-	case sale.ActionDescribe:
-		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: ptr("of " + id), Seen: seen})
-		return done.Seen, done.Applied, err
-	}
-	e := sale.Edit{SaleID: saleID, ChangeID: id, Seen: seen}
-	if action == sale.ActionReschedule {
-		e.OpensAt, e.ClosesAt = Start.Add(time.Hour), Start.Add(3*time.Hour)
-	} else {
-		e.Paused = ptr(false)
-	}
-	done, err := l.Edit(w.Ctx, e)
-	return done.Seen, done.Applied, err
+	return w.changeAfter(seen, saleID, w.Environment(), action, id, sale.Author{})
 }
 
 // meanwhile expects a refusal because of the change of that id.
@@ -85,11 +66,14 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 				old := w.seen(saleID)
 				w.Pass(time.Second)
 				w.changes(saleID, sale.ActionPause, "lees", sale.Author{Actor: "lee", Note: "hot"})
-				before := w.itemsOf(saleID)
+				everything := func() string {
+					return w.textOf("SALES", "SALE#"+saleID, "CHANGES#"+saleID, "STOCK#"+saleID+"#0", "STOCK#"+saleID+"#1")
+				}
+				before := everything()
 				future := sale.Seen{Edits: w.seen(saleID).Edits + 1, Seedings: old.Seedings}
 				for what, seen := range map[string]*sale.Seen{"old": old, "of the future": &future} {
 					_, _, err := w.changeSeeing(saleID, action, "kims", seen)
-					if w.meanwhile(saleID, fmt.Sprint(action, " ", what), "lees", err); w.itemsOf(saleID) != before {
+					if w.meanwhile(saleID, fmt.Sprint(action, " ", what), "lees", err); everything() != before {
 						t.Errorf("%s of who has seen what is %s changes the table", action, what)
 					}
 				}

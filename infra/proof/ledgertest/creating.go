@@ -20,7 +20,7 @@ var creating = map[string]func(*testing.T, *World){
 		if fmt.Sprint(left) != "[11 11 11 10 10 10 10 10 10 10]" {
 			t.Errorf("got shards %v", left)
 		}
-		w.Balanced(10)
+		w.Settled(10)
 	},
 	"a creation that was cut off is a draft nobody sees, and is resumed": func(t *testing.T, w *World) {
 		c := w.Sale(250, 150)
@@ -39,7 +39,7 @@ var creating = map[string]func(*testing.T, *World){
 		if s := w.Create(c); !s.Applied || s.Seeded != 250 || s.Shards != 150 {
 			t.Errorf("got %+v", s)
 		}
-		w.Balanced(150)
+		w.Settled(150)
 		w.allBuy("alice")
 	},
 	"a creation like a sale is as the sale stands, and like no draft or what cannot be read": func(t *testing.T, w *World) {
@@ -125,6 +125,6 @@ var creating = map[string]func(*testing.T, *World){
 		if left := w.Stock(1); left[0] != 9 {
 			t.Errorf("%d units left, want 9", left[0])
 		}
-		w.Balanced(1)
+		w.Settled(1)
 	},
 }

@@ -75,23 +75,16 @@ func (w *World) closes(l *ledger.Ledger) (draw.Head, error) {
 	return l.CloseRoll(w.Ctx, s, round, dice)
 }
 
-// Rolled creates a sale with a draw that begins now, with so many users on the roll and a known
-// order, and returns the users in that order and their ranks. If units must be paid for, change
-// says so.
-func (w *World) Rolled(change func(*sale.Creation), stock int64, shards, users int) ([]string, []draw.Rank) {
-	_, called, ranks := w.rolledIn(change, stock, shards, users)
-	return called, ranks
-}
-
-// rolled creates a sale with a draw that begins now, with these users on the roll and a known
-// order, and returns the users in that order and their ranks. The roll is placed: to store
-// 1,024 parts takes an engine long.
+// rolled is Rolled without a change.
 func (w *World) rolled(stock int64, shards, users int) (sale.Creation, []string, []draw.Rank) {
 	w.T.Helper()
-	return w.rolledIn(func(*sale.Creation) {}, stock, shards, users)
+	return w.Rolled(func(*sale.Creation) {}, stock, shards, users)
 }
 
-func (w *World) rolledIn(change func(*sale.Creation), stock int64, shards, users int) (c sale.Creation, called []string, ranks []draw.Rank) {
+// Rolled creates a sale with a draw that begins now, with so many users on the roll and a known
+// order, and returns the users in that order and their ranks. If units must be paid for, change
+// says so. The roll is placed: to store 1,024 parts takes an engine long.
+func (w *World) Rolled(change func(*sale.Creation), stock int64, shards, users int) (c sale.Creation, called []string, ranks []draw.Rank) {
 	w.T.Helper()
 	c = w.Drawn(stock, shards)
 	change(&c)

@@ -66,7 +66,7 @@ var calling = map[string]func(*testing.T, *World){
 		}
 		w.callItem(2, map[string]any{"from": open.From, "until": c.ClosesAt, "lo": ranks[2].String(), "hi": ranks[2].String(), "stock": 4, "open": true})
 		w.allBuy(users[1], "nobody")
-		w.Balanced(2)
+		w.Settled(2)
 	},
 	"a draw that nobody has entered is open from its first call on": func(t *testing.T, w *World) {
 		w.rolled(2, 1, 0)
@@ -237,7 +237,7 @@ var calling = map[string]func(*testing.T, *World){
 			w.isCancelled(try())
 		}
 		w.allBuy(users[8:15]...)
-		w.Balanced(2)
+		w.Settled(2)
 	},
 	"an edit of an earlier call does not come back to a shard": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(4, 2, 8)

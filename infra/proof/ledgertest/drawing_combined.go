@@ -25,7 +25,7 @@ var combining = func() map[string]func(*testing.T, *World) {
 		"during the next call": {inSecond: true, calledSecond: 1},
 	} {
 		all["a unit that is not paid for and comes back "+name+" is for the call after that"] = func(t *testing.T, w *World) {
-			_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 9)
+			_, users, ranks := w.Rolled(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 9)
 			first := w.calls(ranks)
 			if !tt.early {
 				w.moment(first.Until.Add(-time.Minute))
@@ -65,7 +65,7 @@ var combining = func() map[string]func(*testing.T, *World) {
 
 var combiningMore = map[string]func(*testing.T, *World){
 	"whoever is called and has ordered in another sale of the group does not order again, and the unit is for the next call": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.LimitGroup = "shoe" }, 2, 1, 8)
+		_, users, ranks := w.Rolled(func(c *sale.Creation) { c.LimitGroup = "shoe" }, 2, 1, 8)
 		w.openIn("shoe", "size-39", 1)
 		w.calls(ranks)
 		w.Accepted(w.buyIn("size-39", users[0]))
@@ -81,7 +81,7 @@ var combiningMore = map[string]func(*testing.T, *World){
 		}
 	},
 	"a recall in a call ends it: what is paid goes back, the rest is released, and nobody is called again": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 8)
+		_, users, ranks := w.Rolled(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 8)
 		first := w.calls(ranks)
 		ids := w.Ordered(users[0], users[1])
 		paid := PaymentOf(ids[1], "pi_1")

@@ -118,7 +118,7 @@ var turning = func() map[string]func(*testing.T, *World) {
 					t.Errorf("%s: retry after %v, want %v", user, w.Refused(want, err).RetryAfter, tt.retry)
 				}
 			}
-			w.Balanced(1)
+			w.Settled(1)
 		}
 	}
 	for name, test := range turningMore {

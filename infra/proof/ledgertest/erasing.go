@@ -206,7 +206,7 @@ var erasing = map[string]func(*testing.T, *World){
 			if w.Item("SALES", "moutai")["drained"] == nil {
 				t.Errorf("after a %s the sale is not drained any more", action)
 			}
-			w.Balanced(2)
+			w.Settled(2)
 		}
 	},
 	"a payment that comes in between is the erased user's": func(t *testing.T, w *World) {
@@ -216,7 +216,7 @@ var erasing = map[string]func(*testing.T, *World){
 			t.Errorf("the order is %+v", c)
 		}
 		w.holdsNothing("alice")
-		w.Balanced(2)
+		w.Settled(2)
 	},
 	"a payment to refund that comes in between stops the erasure, as it would have before": func(t *testing.T, w *World) {
 		ids := w.drainedWith()
@@ -232,7 +232,7 @@ var erasing = map[string]func(*testing.T, *World){
 		if len(refunds) != 2 || !sale.IsErased(refunds[0].User) || !sale.IsErased(refunds[1].User) {
 			t.Errorf("got %+v, want two of an erased user", refunds)
 		}
-		w.Balanced(2)
+		w.Settled(2)
 	},
 	"a refund that comes and is made in between is the erased user's, and another's stays theirs": func(t *testing.T, w *World) {
 		ids := w.drainedWith()
@@ -248,13 +248,13 @@ var erasing = map[string]func(*testing.T, *World){
 		if refunds := w.refunds("moutai"); len(refunds) != 2 || !sale.IsErased(refunds[0].User) || refunds[1].User != "carol" {
 			t.Errorf("got %+v, want one of an erased user and one of carol", refunds)
 		}
-		w.Balanced(2)
+		w.Settled(2)
 	},
 	"two who erase one user at once leave one claim": func(t *testing.T, w *World) {
 		w.drainedWith()
 		w.erases(w.beforeTransaction(1, func() { w.erases(w.Environment(), "alice") }), "alice")
 		w.erasedClaim()
-		w.Balanced(2)
+		w.Settled(2)
 		w.hasNumber(1, "SALE#moutai", "SALE", "erased")
 	},
 	"two who erase at once a user of whom only a guard is left move it once": func(t *testing.T, w *World) {
@@ -308,7 +308,7 @@ var erasing = map[string]func(*testing.T, *World){
 					t.Errorf("%s: %s is sealed", one.what, at[0])
 				}
 			}
-			w.moment(Start.Add(3 * time.Hour))
+			w.moment(Start.Add(4 * time.Hour))
 			w.drains()
 			w.drainsUnsold("size-42")
 		}
@@ -353,7 +353,7 @@ var erasing = map[string]func(*testing.T, *World){
 			if err := maintenance.Of(l).Erase(ctx, "alice", func(maintenance.Held) {}); (err == nil) != (writes == 1) {
 				t.Errorf("cut off after %d writes: %v", writes, err)
 			}
-			w.Balanced(2)
+			w.Settled(2)
 		}
 		w.erases(w.Environment(), "alice")
 		w.erasedClaim()

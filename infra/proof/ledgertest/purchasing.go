@@ -48,7 +48,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		if bob := w.Accepted(w.BuyWith("bob", "k1")); !bob.New || bob.Claim.ID == first.Claim.ID {
 			t.Errorf("another user got %+v with that key", bob)
 		}
-		w.Balanced(3)
+		w.Settled(3)
 	},
 	"a claim beats every refusal for a request with its key": func(t *testing.T, w *World) {
 		w.Open(1, 1)
@@ -81,7 +81,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		if err != nil || s.Empty.Len() != 5 || !s.SoldOut() {
 			t.Errorf("the sale knows %d empty shards (%v), want 5", s.Empty.Len(), err)
 		}
-		w.Balanced(5)
+		w.Settled(5)
 	},
 	"64 buyers at once, each clicking twice, get every unit and one each": func(t *testing.T, w *World) {
 		w.Open(40, 4)
@@ -111,7 +111,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		if count[""] != 40 || count[""]+count[sale.SoldOut]+count[sale.AlreadyOrdered] != 128 {
 			t.Errorf("got %v, want 40 accepted and the rest sold out or already ordered", count)
 		}
-		w.Balanced(4)
+		w.Settled(4)
 	},
 	"a sale that has not opened, is closed, paused or unknown sells nothing": func(t *testing.T, w *World) {
 		w.Refused(sale.SaleNotFound, errOf(w.Buy("alice")))
@@ -138,7 +138,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		pause := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)}
 		w.succeeds(other.Edit(w.Ctx, pause))
 		w.Refused(sale.Paused, errOf(w.Buy("bob")))
-		w.Balanced(1)
+		w.Settled(1)
 	},
 	"a user whose claim was released has had the one order": func(t *testing.T, w *World) {
 		w.OpenUnpaid(2, 1)

@@ -205,7 +205,7 @@ var replaying = map[string]func(*testing.T, *World){
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
 			w.Accepted(ledger.PurchaseResult{}, err)
 		}
-		w.Balanced(2)
+		w.Settled(2)
 		w.hasNumber(4, "SALE#moutai", "SALE", "seeded")
 	},
 	"the steps of a withdrawal behind one that was lost are taken back, and a repeat takes their units": func(t *testing.T, w *World) {

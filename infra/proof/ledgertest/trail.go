@@ -55,34 +55,41 @@ func (w *World) change(action sale.Action, id string, by sale.Author) (applied b
 }
 
 func (w *World) changeIn(saleID string, l *ledger.Ledger, action sale.Action, id string, by sale.Author) (applied bool, err error) {
+	var seen *sale.Seen
+	if action == sale.ActionResume {
+		seen = w.seen(saleID)
+	}
+	_, applied, err = w.changeAfter(seen, saleID, l, action, id, by)
+	return applied, err
+}
+
+// changeAfter is a change of who had seen that, and what its author has seen with it.
+func (w *World) changeAfter(seen *sale.Seen, saleID string, l *ledger.Ledger, action sale.Action, id string, by sale.Author) (sale.Seen, bool, error) {
 	switch action {
 	case sale.ActionAdd:
-		done, err := l.Add(w.Ctx, sale.Addition{SaleID: saleID, SeedID: id, Stock: 3, Author: by})
-		return done.Applied, err
+		done, err := l.Add(w.Ctx, sale.Addition{SaleID: saleID, SeedID: id, Stock: 3, Author: by, Seen: seen})
+		return done.Seen, done.Applied, err
 	case sale.ActionWithdraw:
-		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: saleID, SeedID: id, Stock: 2, Author: by})
-		return done.Applied, err
+		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: saleID, SeedID: id, Stock: 2, Author: by, Seen: seen})
+		return done.Seen, done.Applied, err
 	case sale.ActionDescribe:
-		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: ptr("of " + id), Link: ptr(""), Author: by})
-		return done.Applied, err
+		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: ptr("of " + id), Link: ptr(""), Author: by, Seen: seen})
+		return done.Seen, done.Applied, err
 	case sale.ActionRecall:
 		done, err := l.Recall(w.Ctx, sale.Recall{SaleID: saleID, ChangeID: id, Author: by})
-		return done.Applied, err
+		return sale.Seen{}, done.Applied, err
 	}
-	e := sale.Edit{SaleID: saleID, ChangeID: id, Author: by}
+	e := sale.Edit{SaleID: saleID, ChangeID: id, Author: by, Seen: seen}
 	switch action {
 	case sale.ActionReschedule:
-		e.OpensAt, e.ClosesAt = Start.Add(-time.Hour), Start.Add(2*time.Hour)
+		e.OpensAt, e.ClosesAt = Start.Add(time.Hour), Start.Add(3*time.Hour)
 	case sale.ActionExtend:
 		e.PayUntil = Start.Add(24 * time.Hour)
 	default:
 		e.Paused = ptr(action == sale.ActionPause)
 	}
-	if action == sale.ActionResume {
-		e.Seen = w.seen(saleID)
-	}
 	done, err := l.Edit(w.Ctx, e)
-	return done.Applied, err
+	return done.Seen, done.Applied, err
 }
 
 var actions = []sale.Action{
@@ -170,10 +177,10 @@ var trailing = map[string]func(*testing.T, *World){
 			}
 		}
 		want := []string{
-			`5 my-recall recall by "ana" verified because hot true 19:00-22:00`,
+			`5 my-recall recall by "ana" verified because hot true 21:00-23:00`,
 			`0 my-withdraw withdraw by "ana" verified because hot 2`,
 			`4 my-describe describe by "ana" verified because hot "of my-describe" ""`,
-			`3 my-reschedule reschedule by "ana" verified because hot false 19:00-22:00`,
+			`3 my-reschedule reschedule by "ana" verified because hot false 21:00-23:00`,
 			`2 my-resume resume by "ana" verified because hot false 19:59-21:00`,
 			`0 my-add add by "ana" verified because hot 3`,
 			`1 my-pause pause by "ana" verified because hot true 19:59-21:00`,
@@ -203,7 +210,7 @@ var trailing = map[string]func(*testing.T, *World){
 			"another action": func() error { _, err := w.change(sale.ActionResume, "id-1", sale.Author{}); return err },
 			"a recall":       func() error { _, err := w.change(sale.ActionRecall, "id-1", sale.Author{}); return err },
 			"another window": func() error {
-				_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "id-0", OpensAt: Start.Add(-time.Hour), ClosesAt: at})
+				_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "id-0", OpensAt: Start.Add(time.Hour), ClosesAt: Start.Add(4 * time.Hour)})
 				return err
 			},
 

@@ -16,7 +16,7 @@ func (w *World) withdraws(l *ledger.Ledger, seedID string, units int64, want led
 	if err != nil || got != want {
 		w.T.Errorf("withdraw %d: got %+v (%v), want %+v", units, got, err, want)
 	}
-	w.Balanced(want.Shards)
+	w.Settled(want.Shards)
 }
 
 // done is what a withdrawal leaves behind.
