@@ -4,35 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/sale"
 )
-
-// Otherwise a sale would be published again without some of its events.
-func TestTheEventsOfASaleAreAllOrAnError(t *testing.T) {
-	for _, partition := range []string{"CLAIM#moutai#1", "REFUND#moutai"} {
-		w, db, _ := faulty(t)
-		w.Open(20, 8)
-		w.Ordered("alice")
-		events := func() error {
-			return w.Ledger.Events(w.Ctx, "moutai", func(page []sale.Event) error {
-				if len(page) == 0 {
-					t.Error("a page without an event")
-				}
-				return nil
-			})
-		}
-		db.ResetUsage()
-		if err := events(); err != nil {
-			t.Fatal(err)
-		}
-		if n := db.Calls()["Query"]; n != 5 { // two buckets, the trail, its additions and the refunds
-			t.Errorf("%d queries, want 5", n)
-		}
-		db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("Query", partition)
-		w.Refused(sale.Busy, events())
-	}
-}
 
 // Otherwise those environments of a canary that cannot read the sale would take the read
 // units of those that can.

@@ -2,6 +2,8 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
 
@@ -252,5 +255,87 @@ func TestTheAnswerToAClosingTellsOfAllShards(t *testing.T) {
 	w.Refused(sale.SoldOut, err)
 	if got, want := db.Calls(), map[string]int{"TransactWriteItems": 1, "UpdateItem": 1, "GetItem": 1}; !maps.Equal(got, want) { // the claim
 		t.Errorf("calls %v, want %v", got, want)
+	}
+}
+
+func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
+	const shard, bucket = "STOCK#moutai#8|", "CLAIM#moutai#1"
+	paused := true
+	edit := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := l.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "p", Paused: &paused})
+		return err
+	}
+	add := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 90})
+		return err
+	}
+	withdraw := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "w", Stock: 90})
+		return err
+	}
+	recall := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := l.Recall(w.Ctx, sale.Recall{SaleID: "moutai", ChangeID: "r"})
+		return err
+	}
+	audit := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := l.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+		return err
+	}
+	release := func(w *ledgertest.World, l *ledger.Ledger) error {
+		done, err := l.ReleaseDue(w.Ctx, w.Listing(), grace)
+		if err == nil && !done.Complete {
+			err = errors.New("the pass is not complete")
+		}
+		return err
+	}
+	publish := func(w *ledgertest.World, l *ledger.Ledger) error {
+		return l.Events(w.Ctx, "moutai", func([]sale.Event) error { return nil })
+	}
+	find := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := maintenance.Of(l).Person(w.Ctx, "user-7", func(maintenance.Held) error { return nil })
+		return err
+	}
+	closeRoll := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := l.CloseRoll(w.Ctx, w.Current(), func(at time.Time) uint64 { return uint64(at.Unix()) }, time.Hour)
+		return err
+	}
+	for _, tt := range []struct {
+		name, op, key string
+		draw          bool
+		do            func(*ledgertest.World, *ledger.Ledger) error
+	}{
+		{"pausing a shard", "", shard, false, edit}, {"recalling a shard", "", shard, false, recall},
+		{"adding to a shard", "", shard, false, add}, {"withdrawing from a shard", "", shard, false, withdraw},
+		{"auditing a shard", "", shard, false, audit}, {"auditing a bucket", "", bucket, false, audit}, {"auditing an order", "", "ORDER#", false, audit},
+		{"releasing into a shard", "", shard, false, release}, {"reading a bucket that is due", "", bucket, false, release},
+		{"releasing a claim", "TransactWriteItems", bucket, false, release},
+		{"publishing a bucket", "", bucket, false, publish}, {"publishing refunds", "", "REFUND#moutai", false, publish},
+		{"finding a person in a sale", "", "SALE#moutai|", false, find}, {"finding their claim", "", "CLAIM#moutai#", false, find},
+		{"reading a page of entries", "", "ENTRY#moutai#ff", true, closeRoll}, {"storing a page of the roll", "", "ROLL#moutai|ff#", true, closeRoll},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, db, _ := faulty(t)
+				if tt.draw {
+					c := w.OpenDraw(9, 9)
+					w.Pass(c.EnterUntil.Sub(w.Now()) + drawSettle)
+				} else {
+					w.OpenUnpaid(900, 9) // three buckets
+					for i := range 60 {
+						w.Ordered(fmt.Sprint("user-", i))
+					}
+					w.Pass(payWithin + grace)
+				}
+				db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On(tt.op, tt.key)
+				if err := tt.do(w, w.Environment()); err == nil {
+					t.Error("it is done")
+				}
+				db.Fault = nil
+				w.Pass(time.Minute)
+				if err := tt.do(w, w.Environment()); err != nil {
+					t.Errorf("when it answers again: %v", err)
+				}
+			})
+		})
 	}
 }

@@ -3,8 +3,12 @@ package ledger_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
@@ -94,4 +98,24 @@ func TestAPassReadsEveryBucketOnceAndTheShardsTwiceButOnlyTheShardsWhileNothingI
 		}
 		a = a.Next()
 	}
+}
+
+func TestAShardsUnexpectedErrorIsToldBeforeAnothersContention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _, _ := faulty(t)
+		w.Open(4, 2)
+		shards := map[string]error{
+			"STOCK#moutai#0": &types.ProvisionedThroughputExceededException{}, "STOCK#moutai#1": &types.ResourceNotFoundException{},
+		}
+		refusing := w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+			if update, ok := in.(*dynamodb.UpdateItemInput); ok {
+				if err := shards[update.Key["pk"].(*types.AttributeValueMemberS).Value]; err != nil {
+					return nil, err
+				}
+			}
+			return call()
+		})
+		_, err := refusing.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+		w.Refused(sale.Internal, err)
+	})
 }
