@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
@@ -20,14 +21,7 @@ func TestAnArchiveDeletesAHundredItemsInATransaction(t *testing.T) {
 		users[i] = fmt.Sprint("user-", i)
 	}
 	w.Ordered(users...)
-	w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
-	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-	if err != nil || r == nil {
-		t.Fatal(r, err)
-	}
-	if done, err := w.Ledger.Drain(w.Ctx, r); err != nil || !done {
-		t.Fatalf("not drained: %+v (%v)", r, err)
-	}
+	drain(w)
 	w.Pass(maintenance.ArchiveAfter)
 	var file bytes.Buffer
 	if _, err := maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file); err != nil {
@@ -42,5 +36,18 @@ func TestAnArchiveDeletesAHundredItemsInATransaction(t *testing.T) {
 	// Nine for the claims, nine for the orders, and one that seals the sale.
 	if n := db.Calls()["TransactWriteItems"]; n != 9+9+1 {
 		t.Errorf("%d transactions, want 19", n)
+	}
+}
+
+// drain lets the sale end and drains it.
+func drain(w *ledgertest.World) {
+	w.T.Helper()
+	w.Pass(w.Current().ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+	if err != nil || r == nil {
+		w.T.Fatal(r, err)
+	}
+	if done, err := w.Ledger.Drain(w.Ctx, r); err != nil || !done {
+		w.T.Fatalf("not drained: %+v (%v)", r, err)
 	}
 }

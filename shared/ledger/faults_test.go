@@ -42,14 +42,6 @@ func faulty(t *testing.T) (*ledgertest.World, *dynamotest.DB, func(...dynamotest
 	}
 }
 
-func times(n int, f dynamotest.Fault) []dynamotest.Fault {
-	faults := make([]dynamotest.Fault, n)
-	for i := range faults {
-		faults[i] = f
-	}
-	return faults
-}
-
 func TestAPurchaseWhoseAnswerWasLostFindsItsOwnClaim(t *testing.T) {
 	for _, reply := range []dynamotest.Reply{dynamotest.ReplyTimeout, dynamotest.ReplyInternalError, dynamotest.ReplyBrokenConnection} {
 		w, _, next := faulty(t)
@@ -71,14 +63,18 @@ func TestUnansweredOrContendedToTheEndIsBusyNeverARefusal(t *testing.T) {
 		"server error":    {Kind: dynamotest.ServerError},
 		"late":            {Kind: dynamotest.ApplyLate, After: time.Hour},
 	} {
-		w, db, next := faulty(t)
-		w.Open(10, 2)
-		next(times(100, fault)...)
-		before := db.Calls()["TransactWriteItems"]
+		w, db, _ := faulty(t)
+		w.Open(60, 60)
+		shards := map[string]bool{}
+		tries := 0
+		db.Fault = dynamotest.On("TransactWriteItems", "", func(c dynamotest.Call) dynamotest.Fault {
+			tries, shards[c.Keys[0]] = tries+1, true
+			return fault
+		})
 		p, err := w.Buy("alice")
 		w.Refused(sale.Busy, err)
-		if tries := db.Calls()["TransactWriteItems"] - before; tries != 6 || p.Tries != 6 {
-			t.Errorf("%s: %d tries, %d reported, want 6 (P16)", name, tries, p.Tries)
+		if tries != 6 || p.Tries != 6 || len(shards) != 6 {
+			t.Errorf("%s: %d tries, %d reported, on %d shards, want 6 (P16), each on another one", name, tries, p.Tries, len(shards))
 		}
 	}
 }
@@ -295,38 +291,56 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 		_, err := maintenance.Of(l).Person(w.Ctx, "user-7", func(maintenance.Held) error { return nil })
 		return err
 	}
+	erase := func(w *ledgertest.World, l *ledger.Ledger) error {
+		return maintenance.Of(l).Erase(w.Ctx, "user-7", func(maintenance.Held) {})
+	}
 	closeRoll := func(w *ledgertest.World, l *ledger.Ledger) error {
 		_, err := l.CloseRoll(w.Ctx, w.Current(), func(at time.Time) uint64 { return uint64(at.Unix()) }, time.Hour)
 		return err
 	}
+	due := func(w *ledgertest.World) {
+		w.OpenUnpaid(900, 9) // three buckets
+		for i := range 60 {
+			w.Ordered(fmt.Sprint("user-", i))
+		}
+		w.Pass(payWithin + grace)
+	}
+	over := func(w *ledgertest.World) {
+		w.Open(9, 1)
+		w.Ordered("user-7")
+		drain(w)
+	}
+	draw := func(w *ledgertest.World) {
+		c := w.OpenDraw(9, 9)
+		w.Pass(c.EnterUntil.Sub(w.Now()) + drawSettle)
+	}
 	for _, tt := range []struct {
 		name, op, key string
-		draw          bool
+		answered      int // of the calls
+		given         func(*ledgertest.World)
 		do            func(*ledgertest.World, *ledger.Ledger) error
 	}{
-		{"pausing a shard", "", shard, false, edit}, {"recalling a shard", "", shard, false, recall},
-		{"adding to a shard", "", shard, false, add}, {"withdrawing from a shard", "", shard, false, withdraw},
-		{"auditing a shard", "", shard, false, audit}, {"auditing a bucket", "", bucket, false, audit}, {"auditing an order", "", "ORDER#", false, audit},
-		{"releasing into a shard", "", shard, false, release}, {"reading a bucket that is due", "", bucket, false, release},
-		{"releasing a claim", "TransactWriteItems", bucket, false, release},
-		{"publishing a bucket", "", bucket, false, publish}, {"publishing refunds", "", "REFUND#moutai", false, publish},
-		{"finding a person in a sale", "", "SALE#moutai|", false, find}, {"finding their claim", "", "CLAIM#moutai#", false, find},
-		{"reading a page of entries", "", "ENTRY#moutai#ff", true, closeRoll}, {"storing a page of the roll", "", "ROLL#moutai|ff#", true, closeRoll},
+		{"pausing a shard", "", shard, 0, due, edit}, {"recalling a shard", "", shard, 0, due, recall},
+		{"adding to a shard", "", shard, 0, due, add}, {"withdrawing from a shard", "", shard, 0, due, withdraw},
+		{"auditing a shard", "", shard, 0, due, audit}, {"auditing a bucket", "", bucket, 0, due, audit}, {"auditing an order", "", "ORDER#", 0, due, audit},
+		{"releasing into a shard", "", shard, 0, due, release}, {"reading a bucket that is due", "", bucket, 0, due, release},
+		{"releasing a claim", "TransactWriteItems", bucket, 0, due, release},
+		{"publishing a bucket", "", bucket, 0, due, publish}, {"publishing refunds", "", "REFUND#moutai", 0, due, publish},
+		{"finding a person in a sale", "", "SALE#moutai|", 0, due, find}, {"finding their claim", "", "CLAIM#moutai#", 0, due, find},
+		{"sealing the sale of an erased user", "GetItem", "SALE#moutai|", 1, over, erase},
+		{"reading a page of entries", "", "ENTRY#moutai#ff", 0, draw, closeRoll}, {"storing a page of the roll", "", "ROLL#moutai|ff#", 0, draw, closeRoll},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, db, _ := faulty(t)
-				if tt.draw {
-					c := w.OpenDraw(9, 9)
-					w.Pass(c.EnterUntil.Sub(w.Now()) + drawSettle)
-				} else {
-					w.OpenUnpaid(900, 9) // three buckets
-					for i := range 60 {
-						w.Ordered(fmt.Sprint("user-", i))
+				tt.given(w)
+				calls := 0
+				db.Fault = dynamotest.On(tt.op, tt.key, func(dynamotest.Call) dynamotest.Fault {
+					if calls++; calls <= tt.answered {
+						return dynamotest.Fault{}
 					}
-					w.Pass(payWithin + grace)
-				}
-				db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On(tt.op, tt.key)
+					return dynamotest.Fault{Kind: dynamotest.Throttle}
+				})
 				if err := tt.do(w, w.Environment()); err == nil {
 					t.Error("it is done")
 				}
