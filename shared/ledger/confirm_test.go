@@ -80,23 +80,16 @@ func fresh(got []ledger.Confirmation) (n int) {
 func TestABatchOfConfirmationsCostsTheSameCallsHoweverLarge(t *testing.T) {
 	for n, chunks := range map[int]int{1: 1, 10: 1, 25: 1, 26: 2, 60: 3} {
 		w, db, refs := claimed(t, n)
-		db.ResetUsage()
-		got := w.Ledger.Confirm(w.Ctx, refs)
-		want := map[string]int{"BatchGetItem": chunks, "UpdateItem": chunks, "BatchExecuteStatement": 2 * chunks}
-		if diff := cmp.Diff(want, db.Calls()); diff != "" {
-			t.Errorf("%d claims, calls (-want +got):\n%s", n, diff)
-		}
+		var got []ledger.Confirmation
+		calls(t, db, fmt.Sprint(n, " claims"), map[string]int{"BatchGetItem": chunks, "UpdateItem": chunks, "BatchExecuteStatement": 2 * chunks},
+			func() { got = w.Ledger.Confirm(w.Ctx, refs) })
 		if fresh(got) != n {
 			t.Errorf("%d of %d are new", fresh(got), n)
 		}
 		inOrder(t, w, got, refs)
 
-		db.ResetUsage()
-		w.Ledger.Confirm(w.Ctx, refs) // the same message again
-		want = map[string]int{"BatchGetItem": 2 * chunks, "BatchExecuteStatement": chunks}
-		if diff := cmp.Diff(want, db.Calls()); diff != "" {
-			t.Errorf("%d claims again, calls (-want +got):\n%s", n, diff)
-		}
+		calls(t, db, fmt.Sprint(n, " claims again"), map[string]int{"BatchGetItem": 2 * chunks, "BatchExecuteStatement": chunks},
+			func() { w.Ledger.Confirm(w.Ctx, refs) })
 	}
 }
 

@@ -25,10 +25,7 @@ func TestCallsOfAPaymentAndItsRefund(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.OpenUnpaid(5, 1)
 	ids := w.Ordered("alice", "bob")
-	l := w.Environment()
-	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
-		t.Fatal(err)
-	}
+	l := w.Knowing()
 	unnamed := ledgertest.PaymentOf(ids[1], "pi_3")
 	unnamed.SaleID = ""
 	for _, tt := range []struct {
@@ -46,13 +43,11 @@ func TestCallsOfAPaymentAndItsRefund(t *testing.T) {
 		{"of no order", ledgertest.PaymentOf(0, "pi_4"), map[string]int{"BatchGetItem": 1, "TransactWriteItems": 1}, 4},
 		{"of no named sale", unnamed, map[string]int{"BatchGetItem": 1, "TransactWriteItems": 1}, 4},
 	} {
-		db.ResetUsage()
-		if _, err := l.Pay(w.Ctx, tt.payment); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(tt.want, db.Calls()); diff != "" {
-			t.Errorf("%s: calls (-want +got):\n%s", tt.name, diff)
-		}
+		calls(t, db, tt.name, tt.want, func() {
+			if _, err := l.Pay(w.Ctx, tt.payment); err != nil {
+				t.Fatal(err)
+			}
+		})
 		if writes, _ := db.Consumed(); writes != tt.writes {
 			t.Errorf("%s: %v write units, want %v", tt.name, writes, tt.writes)
 		}
@@ -109,17 +104,11 @@ func TestCallsOfAPassThatReleases(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		db.ResetUsage()
-		done, err := l.ReleaseDue(w.Ctx, listing, grace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if looked := tt.want["Query"] > 0; (done.ReadUnits > 0) != looked {
-			t.Errorf("%s: %v read units", tt.name, done.ReadUnits)
-		}
-		if diff := cmp.Diff(tt.want, db.Calls()); diff != "" {
-			t.Errorf("%s: calls (-want +got):\n%s", tt.name, diff)
-		}
+		calls(t, db, tt.name, tt.want, func() {
+			if done, err := l.ReleaseDue(w.Ctx, listing, grace); err != nil || (done.ReadUnits > 0) != (tt.want["Query"] > 0) {
+				t.Errorf("%s: %+v (%v)", tt.name, done, err)
+			}
+		})
 	}
 }
 

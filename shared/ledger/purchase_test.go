@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
@@ -89,13 +89,11 @@ func TestAPassReadsEveryBucketOnceAndTheShardsTwiceButOnlyTheShardsWhileNothingI
 				t.Fatal(err)
 			}
 		}
-		db.ResetUsage()
-		if r, err := w.Ledger.Step(w.Ctx, a, func(sale.Claim) {}); err != nil || !r.Balanced {
-			t.Fatalf("pass %d: got %+v (%v)", pass, r, err)
-		}
-		if diff := cmp.Diff(want, db.Calls()); diff != "" {
-			t.Errorf("pass %d: calls (-want +got):\n%s", pass, diff)
-		}
+		calls(t, db, fmt.Sprint("pass ", pass), want, func() {
+			if r, err := w.Ledger.Step(w.Ctx, a, func(sale.Claim) {}); err != nil || !r.Balanced {
+				t.Fatalf("pass %d: got %+v (%v)", pass, r, err)
+			}
+		})
 		a = a.Next()
 	}
 }

@@ -19,31 +19,23 @@ import (
 func TestCallsInTheSteadyState(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(4, 2)
-	calls := func(what string, want map[string]int, do func()) {
-		t.Helper()
-		db.ResetUsage()
-		do()
-		if got := fmt.Sprint(db.Calls()); got != fmt.Sprint(want) {
-			t.Errorf("%s: calls %v, want %v", what, got, want)
-		}
-	}
-	calls("the first one of an environment", map[string]int{"GetItem": 1, "TransactWriteItems": 1}, func() { w.Accepted(w.Buy("warm")) })
+	calls(t, db, "the first one of an environment", map[string]int{"GetItem": 1, "TransactWriteItems": 1}, func() { w.Accepted(w.Buy("warm")) })
 	if _, reads := db.Consumed(); reads != 0.5 {
 		t.Errorf("the first one of an environment reads the sale for %v read units, want half of one", reads)
 	}
-	calls("accepted", map[string]int{"TransactWriteItems": 1}, func() { w.Accepted(w.Buy("alice")) })
-	calls("duplicate", map[string]int{}, func() { _, err := w.Buy("alice"); w.Refused(sale.AlreadyOrdered, err) })
+	calls(t, db, "accepted", map[string]int{"TransactWriteItems": 1}, func() { w.Accepted(w.Buy("alice")) })
+	calls(t, db, "duplicate", map[string]int{}, func() { _, err := w.Buy("alice"); w.Refused(sale.AlreadyOrdered, err) })
 	w.Accepted(w.Buy("c"))
 	w.Accepted(w.Buy("d"))
 	_, err := w.Buy("e")
 	w.Refused(sale.SoldOut, err)
 	w.Pass(2 * time.Second)
-	calls("sold out, once a second", map[string]int{"GetItem": 2}, func() { _, err := w.Buy("f"); w.Refused(sale.SoldOut, err) })
-	calls("sold out", map[string]int{"GetItem": 1}, func() { _, err := w.Buy("g"); w.Refused(sale.SoldOut, err) })
-	calls("sold out, with a key", map[string]int{"GetItem": 1}, func() { _, err := w.BuyWith("h", "k"); w.Refused(sale.SoldOut, err) })
+	calls(t, db, "sold out, once a second", map[string]int{"GetItem": 2}, func() { _, err := w.Buy("f"); w.Refused(sale.SoldOut, err) })
+	calls(t, db, "sold out", map[string]int{"GetItem": 1}, func() { _, err := w.Buy("g"); w.Refused(sale.SoldOut, err) })
+	calls(t, db, "sold out, with a key", map[string]int{"GetItem": 1}, func() { _, err := w.BuyWith("h", "k"); w.Refused(sale.SoldOut, err) })
 	refusalReads(db, dynamotest.Fault{Kind: dynamotest.Throttle})
-	calls("sold out, no room", map[string]int{"GetItem": 1}, func() { _, err := w.Buy("i"); w.Refused(sale.SoldOut, err) })
-	calls("sold out, within a second", map[string]int{}, func() { _, err := w.Buy("j"); w.Refused(sale.SoldOut, err) })
+	calls(t, db, "sold out, no room", map[string]int{"GetItem": 1}, func() { _, err := w.Buy("i"); w.Refused(sale.SoldOut, err) })
+	calls(t, db, "sold out, within a second", map[string]int{}, func() { _, err := w.Buy("j"); w.Refused(sale.SoldOut, err) })
 }
 
 func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
@@ -118,10 +110,7 @@ func TestACallWritesTheSaleOnceATryWhereThatTakesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, db, _ := faulty(t)
 		w.Open(1, 1)
-		l := w.Environment()
-		if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
-			t.Fatal(err)
-		}
+		l := w.Knowing()
 		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "first"}))
 		closings := 0
 		db.Fault = dynamotest.On("UpdateItem", "SALE#moutai", func(dynamotest.Call) dynamotest.Fault {
@@ -177,19 +166,12 @@ func TestAThrottledSaleItemIsNotAskedAgainAtOnce(t *testing.T) {
 func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(6, 2)
-	late := w.Environment()
-	if _, err := late.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
-		t.Fatal(err)
-	}
-	calls := func(what string, l *ledger.Ledger, user string, want map[string]int) {
-		t.Helper()
-		db.ResetUsage()
-		p := w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user}))
-		if p.Claim.Shard != 1 {
-			t.Errorf("%s: took shard %d, want 1", what, p.Claim.Shard)
-		}
-		if got := fmt.Sprint(db.Calls()); got != fmt.Sprint(want) {
-			t.Errorf("%s: calls %v, want %v", what, got, want)
+	late := w.Knowing()
+	buys := func(l *ledger.Ledger, user string) func() {
+		return func() {
+			if p := w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})); p.Claim.Shard != 1 {
+				t.Errorf("%s took shard %d, want 1", user, p.Claim.Shard)
+			}
 		}
 	}
 	first := w.Environment()
@@ -197,8 +179,8 @@ func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {
 		w.Accepted(first.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, fmt.Sprint("early", i))}))
 	}
 	w.Pass(200 * time.Millisecond)
-	calls("first to notice", first, userOf(0, "first"), map[string]int{"TransactWriteItems": 2, "GetItem": 1, "UpdateItem": 1})
-	calls("noticed by others", late, userOf(0, "late"), map[string]int{"TransactWriteItems": 2, "GetItem": 1})
+	calls(t, db, "first to notice", map[string]int{"TransactWriteItems": 2, "GetItem": 1, "UpdateItem": 1}, buys(first, userOf(0, "first")))
+	calls(t, db, "noticed by others", map[string]int{"TransactWriteItems": 2, "GetItem": 1}, buys(late, userOf(0, "late")))
 	w.Settled(2)
 }
 
@@ -206,10 +188,7 @@ func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {
 func TestAnEmptyShardIsClosedByOneTryIfTheSaleCannotBeRead(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(6, 2)
-	l := w.Environment()
-	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
-		t.Fatal(err)
-	}
+	l := w.Knowing()
 	if err := db.Tamper(w.Ctx, table, "STOCK#moutai#0", "STOCK", "stock", -3); err != nil {
 		t.Fatal(err)
 	}
@@ -220,11 +199,9 @@ func TestAnEmptyShardIsClosedByOneTryIfTheSaleCannotBeRead(t *testing.T) {
 		}
 		return dynamotest.Fault{}
 	}
-	db.ResetUsage()
-	w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "alice")}))
-	if got, want := fmt.Sprint(db.Calls()), fmt.Sprint(map[string]int{"GetItem": 1, "TransactWriteItems": 2, "UpdateItem": 1}); got != want {
-		t.Errorf("calls %v, want %v", got, want)
-	}
+	calls(t, db, "who closes it", map[string]int{"GetItem": 1, "TransactWriteItems": 2, "UpdateItem": 1}, func() {
+		w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "alice")}))
+	})
 }
 
 // leaps are changes of the wall clock while an environment does not run, or is frozen.

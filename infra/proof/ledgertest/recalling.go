@@ -66,8 +66,8 @@ func (w *World) goesBackBecause(reason sale.RefundReason, user string, p sale.Pa
 	}
 }
 
-// knowing is an environment that has just read the sale.
-func (w *World) knowing() *ledger.Ledger {
+// Knowing is an environment that has just read the sale.
+func (w *World) Knowing() *ledger.Ledger {
 	w.T.Helper()
 	l := w.Environment()
 	w.succeeds(l.Sale(w.Ctx, "moutai"))
@@ -192,7 +192,7 @@ var recalling = map[string]func(*testing.T, *World){
 		ids := w.Ordered("alice", "bob", "carol")
 		before, during, after := PaymentOf(ids[0], "pi_1"), PaymentOf(ids[1], "pi_2"), PaymentOf(ids[2], "pi_3")
 		w.Settles(before)
-		l := w.knowing()
+		l := w.Knowing()
 		w.recalls("", true)
 		if done, err := l.Pay(w.Ctx, during); err != nil || done.Refund != nil || !done.New {
 			t.Errorf("in an environment that cannot know: %+v (%v)", done, err)
@@ -220,7 +220,7 @@ var recalling = map[string]func(*testing.T, *World){
 	},
 	"the pass pauses the shards that the recall did not reach, and takes the claims that they sold": func(t *testing.T, w *World) {
 		w.Open(9, 2)
-		old := w.knowing() // remembers the sale as it was
+		old := w.Knowing() // remembers the sale as it was
 		ctx, cut := w.cutAfter(1)
 		w.Refused(sale.Busy, errOf(cut.Recall(ctx, sale.Recall{SaleID: "moutai"})))
 		p := w.Accepted(old.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
