@@ -1,10 +1,15 @@
 package ledger_test
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
+	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Otherwise those environments of a canary that cannot read the sale would take the read
@@ -38,4 +43,14 @@ func TestACrowdInASaleOfANewerVersionReadsItRarely(t *testing.T) {
 	}
 	w.Pass(1500 * time.Millisecond)
 	w.Accepted(w.Buy("alice"))
+}
+
+// What else an image holds is read in functions/publish.
+func TestAnImageHasSetsOfTextsAndNothingOfATypeThatTheLedgerDoesNotUse(t *testing.T) {
+	var got ledger.Image
+	err := json.Unmarshal([]byte(`{"texts":{"SS":["a","b"]},"bytes":{"B":"AA=="}}`), &got)
+	texts, isSet := got["texts"].(*types.AttributeValueMemberSS)
+	if _, isNull := got["bytes"].(*types.AttributeValueMemberNULL); err != nil || !isSet || !slices.Equal(texts.Value, []string{"a", "b"}) || !isNull {
+		t.Errorf("got %v (%v)", got, err)
+	}
 }
