@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,22 @@ func known(s sale.Sale) *view {
 	v := newViews().of(s.ID)
 	v.accept(v.begin(), true, s, readAt, snapshotAge)
 	return v
+}
+
+func TestAnOlderReadReplacesNothing(t *testing.T) {
+	later := readAt.Add(time.Second)
+	for kind, take := range map[string]func(v *view, s sale.Sale){
+		"consistent":            func(v *view, s sale.Sale) { v.accept(v.begin(), true, s, later, snapshotAge) },
+		"eventually consistent": func(v *view, s sale.Sale) { v.acceptStale(s, later, snapshotAge) },
+	} {
+		v := known(version(5, 0))
+		if take(v, version(4, 1)); v.load(later).sale != version(5, 0) || v.readAt != readAt {
+			t.Errorf("%s: known is %+v of %v", kind, v.load(later).sale, v.readAt)
+		}
+		if take(v, version(5, 1)); v.readAt != later {
+			t.Errorf("%s: the same version is of %v, want %v", kind, v.readAt, later)
+		}
+	}
 }
 
 func TestAReadThatAnotherOneOvertookCountsOnlyIfItShowsANewerVersion(t *testing.T) {
@@ -99,6 +116,21 @@ func TestAShardIsSeenEmptyOnlyUnderTheVersionThatIsKnown(t *testing.T) {
 	nothing.observe(0, 0)
 	if s := nothing.load(readAt); s.avoid.Len() > 0 {
 		t.Errorf("shards of an unknown sale are avoided: %v", s.avoid)
+	}
+}
+
+func TestThePauseAfterFailedReadsDoublesUntilHalfASecond(t *testing.T) {
+	v := newViews().of("moutai")
+	if v.isBackingOff(readAt) {
+		t.Error("a pause before anything has failed")
+	}
+	for _, ms := range []time.Duration{30, 60, 120, 240, 480, 500, 500, 500, 500, 500, 500} {
+		v.recordRead(errors.New("no answer"), readAt)
+		for passed, want := range map[time.Duration]bool{-1: false, 0: true, ms*time.Millisecond - 1: true, ms * time.Millisecond: false} {
+			if v.isBackingOff(readAt.Add(passed)) != want {
+				t.Errorf("%d failures, %v later: pausing is %v, want %v", v.failed, passed, !want, want)
+			}
+		}
 	}
 }
 
