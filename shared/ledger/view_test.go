@@ -47,8 +47,8 @@ func TestAnOlderReadReplacesNothing(t *testing.T) {
 		if take(v, version(4, 1)); v.load(later).sale != version(5, 0) || v.readAt != readAt {
 			t.Errorf("%s: known is %+v of %v", kind, v.load(later).sale, v.readAt)
 		}
-		if take(v, version(5, 1)); v.readAt != later {
-			t.Errorf("%s: the same version is of %v, want %v", kind, v.readAt, later)
+		if take(v, version(5, 1)); v.load(later).sale != version(5, 0, 1) || v.readAt != later {
+			t.Errorf("%s: after the same version %+v of %v, want both shards empty, of %v", kind, v.load(later).sale, v.readAt, later)
 		}
 	}
 }
