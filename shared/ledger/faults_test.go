@@ -17,6 +17,7 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/draw"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
@@ -58,6 +59,7 @@ func TestAPurchaseWhoseAnswerWasLostFindsItsOwnClaim(t *testing.T) {
 func TestUnansweredOrContendedToTheEndIsBusyNeverARefusal(t *testing.T) {
 	for name, fault := range map[string]dynamotest.Fault{
 		"conflict":        {Kind: dynamotest.Conflict},
+		"a shard's":       {Kind: dynamotest.Conflict, Items: []int{0}},
 		"throttled":       {Kind: dynamotest.Throttle},
 		"throttled items": {Kind: dynamotest.Throttle, Items: []int{0}, Code: "ProvisionedThroughputExceeded"},
 		"server error":    {Kind: dynamotest.ServerError},
@@ -237,6 +239,25 @@ func TestAConfirmationWaitsForAnExhaustedTableUntilItsTimeIsUp(t *testing.T) {
 	}
 }
 
+// Units are put back into other shards while a shard is found empty: the sale's version
+// changes, so what was found does not count.
+func TestABuyerWhoseShardIsEmptyTriesAnotherOneWhileUnitsArePutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(2, 2)
+		w.Accepted(w.Buy(userOf(0, "first")))
+		db.Fault = dynamotest.On("TransactWriteItems", "", func(dynamotest.Call) dynamotest.Fault {
+			if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
+				t.Error(err)
+			}
+			return dynamotest.Fault{}
+		})
+		if p := w.Accepted(w.Buy(userOf(0, "second"))); p.Claim.Shard != 1 || p.Tries != 2 {
+			t.Errorf("got %+v, want the unit of shard 1 at the second try", p)
+		}
+	})
+}
+
 func TestTheAnswerToAClosingTellsOfAllShards(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(2, 2)
@@ -300,12 +321,22 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 		}
 		w.Pass(payWithin + grace)
 	}
+	called := func(w *ledgertest.World) {
+		_, _, ranks := w.Rolled(func(*sale.Creation) {}, 12, 9, 20)
+		if begun, err := w.Ledger.BeginCall(w.Ctx, drawState(w.T, w), ranks, drawGap); err != nil || !begun {
+			w.T.Fatal(begun, err)
+		}
+	}
+	complete := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := l.FinishCall(w.Ctx, "moutai", []draw.Rank{{1}}, drawGap)
+		return err
+	}
 	over := func(w *ledgertest.World) {
 		w.Open(9, 1)
 		w.Ordered("user-7")
 		drain(w)
 	}
-	draw := func(w *ledgertest.World) {
+	entered := func(w *ledgertest.World) {
 		c := w.OpenDraw(9, 9)
 		w.Pass(c.EnterUntil.Sub(w.Now()) + drawSettle)
 	}
@@ -322,8 +353,9 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 		{"releasing a claim", "TransactWriteItems", bucket, 0, due, release},
 		{"publishing a bucket", "", bucket, 0, due, publish}, {"publishing refunds", "", "REFUND#moutai", 0, due, publish},
 		{"finding a person in a sale", "", "SALE#moutai|", 0, due, find}, {"finding their claim", "", "CLAIM#moutai#", 0, due, find},
+		{"moving a shard to a call", "UpdateItem", shard, 0, called, complete}, {"counting it for the call", "BatchGetItem", shard, 0, called, complete},
 		{"sealing the sale of an erased user", "GetItem", "SALE#moutai|", 1, over, erase},
-		{"reading a page of entries", "", "ENTRY#moutai#ff", 0, draw, closeRoll}, {"storing a page of the roll", "", "ROLL#moutai|ff#", 0, draw, closeRoll},
+		{"reading a page of entries", "", "ENTRY#moutai#ff", 0, entered, closeRoll}, {"storing a page of the roll", "", "ROLL#moutai|ff#", 0, entered, closeRoll},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
