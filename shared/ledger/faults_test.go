@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -342,7 +343,7 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, op, key string
-		answered      int // of the calls
+		answered      int64 // of the calls
 		given         func(*ledgertest.World)
 		do            func(*ledgertest.World, *ledger.Ledger) error
 	}{
@@ -361,9 +362,9 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, db, _ := faulty(t)
 				tt.given(w)
-				calls := 0
+				var calls atomic.Int64
 				db.Fault = dynamotest.On(tt.op, tt.key, func(dynamotest.Call) dynamotest.Fault {
-					if calls++; calls <= tt.answered {
+					if calls.Add(1) <= tt.answered {
 						return dynamotest.Fault{}
 					}
 					return dynamotest.Fault{Kind: dynamotest.Throttle}
