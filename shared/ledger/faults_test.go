@@ -1,9 +1,11 @@
 package ledger_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 	"sync"
@@ -337,6 +339,23 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 		w.Ordered("user-7")
 		drain(w)
 	}
+	var file bytes.Buffer
+	archived := func(w *ledgertest.World) {
+		over(w)
+		w.Pass(maintenance.ArchiveAfter)
+		if _, err := maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	prune := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := maintenance.Of(l).DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(file.Bytes())), nil
+		})
+		return err
+	}
+	count := func(w *ledgertest.World, l *ledger.Ledger) error {
+		return l.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai"})
+	}
 	entered := func(w *ledgertest.World) {
 		c := w.OpenDraw(9, 9)
 		w.Pass(c.EnterUntil.Sub(w.Now()) + drawSettle)
@@ -355,6 +374,8 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 		{"publishing a bucket", "", bucket, 0, due, publish}, {"publishing refunds", "", "REFUND#moutai", 0, due, publish},
 		{"finding a person in a sale", "", "SALE#moutai|", 0, due, find}, {"finding their claim", "", "CLAIM#moutai#", 0, due, find},
 		{"moving a shard to a call", "UpdateItem", shard, 0, called, complete}, {"counting it for the call", "BatchGetItem", shard, 0, called, complete},
+		{"counting refunds", "", "REFUND#moutai", 0, due, count},
+		{"deleting an archived claim", "TransactWriteItems", "CLAIM#moutai#0", 0, archived, prune},
 		{"sealing the sale of an erased user", "GetItem", "SALE#moutai|", 1, over, erase},
 		{"reading a page of entries", "", "ENTRY#moutai#ff", 0, entered, closeRoll}, {"storing a page of the roll", "", "ROLL#moutai|ff#", 0, entered, closeRoll},
 	} {
