@@ -356,6 +356,10 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 	count := func(w *ledgertest.World, l *ledger.Ledger) error {
 		return l.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai"})
 	}
+	list := func(w *ledgertest.World, l *ledger.Ledger) error {
+		_, err := l.Listings(w.Ctx)
+		return err
+	}
 	entered := func(w *ledgertest.World) {
 		c := w.OpenDraw(9, 9)
 		w.Pass(c.EnterUntil.Sub(w.Now()) + drawSettle)
@@ -374,7 +378,7 @@ func TestNothingIsDoneWhileOneOfManyDoesNotAnswer(t *testing.T) {
 		{"publishing a bucket", "", bucket, 0, due, publish}, {"publishing refunds", "", "REFUND#moutai", 0, due, publish},
 		{"finding a person in a sale", "", "SALE#moutai|", 0, due, find}, {"finding their claim", "", "CLAIM#moutai#", 0, due, find},
 		{"moving a shard to a call", "UpdateItem", shard, 0, called, complete}, {"counting it for the call", "BatchGetItem", shard, 0, called, complete},
-		{"counting refunds", "", "REFUND#moutai", 0, due, count},
+		{"counting refunds", "", "REFUND#moutai", 0, due, count}, {"listing the sales", "", "SALES", 0, due, list},
 		{"deleting an archived claim", "TransactWriteItems", "CLAIM#moutai#0", 0, archived, prune},
 		{"sealing the sale of an erased user", "GetItem", "SALE#moutai|", 1, over, erase},
 		{"reading a page of entries", "", "ENTRY#moutai#ff", 0, entered, closeRoll}, {"storing a page of the roll", "", "ROLL#moutai|ff#", 0, entered, closeRoll},
