@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -117,19 +113,30 @@ func (p *Program) Stop(grace time.Duration) error {
 	return nil
 }
 
-// FreePorts returns ports of 127.0.0.1 that nobody listens on, and that this user's
-// processes do not get from FreePorts before this process has ended. They are outside the
+// claims are the UDP ports by which this process keeps the TCP ports of the same numbers from FreePorts in
+// others: the system frees them when the process ends.
+var claims struct {
+	sync.Mutex
+	all []net.PacketConn
+}
+
+// FreePorts returns ports of 127.0.0.1 that nobody listens on, and that no process
+// gets from FreePorts before this process has ended. They are outside the
 // range of ephemeral ports: otherwise a client that tries a dead server's port could get
 // that port as its local one, and the server could not restart.
 func FreePorts(n int) ([]int, error) {
 	const low, high = 20000, 32000
+	claims.Lock()
+	defer claims.Unlock()
 	var ports []int
 	for tries := 0; len(ports) < n; tries++ {
 		port := low + rand.IntN(high-low)
-		err := reserve(port)
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		claim, err := net.ListenPacket("udp", address)
 		var l net.Listener
 		if err == nil {
-			l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			claims.all = append(claims.all, claim)
+			l, err = net.Listen("tcp", address)
 		}
 		if err != nil {
 			if tries > 100*n {
@@ -141,36 +148,4 @@ func FreePorts(n int) ([]int, error) {
 		ports = append(ports, port)
 	}
 	return ports, nil
-}
-
-// reserved are the ports that this process has reserved.
-var reserved struct {
-	sync.Mutex
-	file  *os.File // its byte at the port's number is locked
-	ports map[int]bool
-}
-
-var errReserved = errors.New("the port is reserved")
-
-// reserve reserves a port until this process ends.
-func reserve(port int) error {
-	r := &reserved
-	r.Lock()
-	defer r.Unlock()
-	if r.file == nil {
-		file, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("flashsale-ports-%d", os.Getuid())), os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			return fmt.Errorf("open locks of ports: %w", err)
-		}
-		r.file, r.ports = file, map[int]bool{}
-	}
-	if r.ports[port] { // a process can lock again what it has locked
-		return errReserved
-	}
-	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: int64(port), Len: 1}
-	if err := syscall.FcntlFlock(r.file.Fd(), syscall.F_SETLK, &lock); err != nil {
-		return fmt.Errorf("%w: %w", errReserved, err)
-	}
-	r.ports[port] = true
-	return nil
 }
