@@ -47,10 +47,10 @@ type Answer struct {
 	Seeded  int64  `json:"seeded"`
 	Shards  int    `json:"shards"`
 	Applied bool   `json:"applied"`
-	*withdrawn
-	*edited
-	*described
-	*cancelled
+	*Taken
+	*Edited
+	*Described
+	*Cancelled
 	// ChangeID names the change in the sale's trail, or the order's cancellation; "" if its caller does
 	// not ask.
 	ChangeID string `json:"changeId,omitempty"`
@@ -59,15 +59,15 @@ type Answer struct {
 	Seen string `json:"seen,omitempty"`
 }
 
-// withdrawn is what a withdrawal returns in addition: how many units it took in total,
+// Taken is what a withdrawal returns in addition: how many units it took in total,
 // including all repeats.
-type withdrawn struct {
+type Taken struct {
 	Withdrawn int64 `json:"withdrawn"`
 }
 
-// edited is what an edit returns in addition: the state now in effect, in the sale and
+// Edited is what an edit returns in addition: the state now in effect, in the sale and
 // in every shard.
-type edited struct {
+type Edited struct {
 	Paused    bool   `json:"paused"`
 	OpensAt   string `json:"opensAt"`
 	ClosesAt  string `json:"closesAt"`
@@ -80,16 +80,16 @@ type edited struct {
 	RecalledAt string `json:"recalledAt,omitempty"`
 }
 
-// described is what a description returns in addition: what buyers now read.
-type described struct {
+// Described is what a description returns in addition: what buyers now read.
+type Described struct {
 	Name  string `json:"name"`
 	Image string `json:"image,omitempty"`
 	About string `json:"about,omitempty"`
 	Link  string `json:"link,omitempty"`
 }
 
-// cancelled is what the cancellation of an order returns in addition.
-type cancelled struct {
+// Cancelled is what the cancellation of an order returns in addition.
+type Cancelled struct {
 	OrderID     string    `json:"orderId"`
 	CancelledAt string    `json:"cancelledAt"`
 	Unit        sale.Unit `json:"unit"`
@@ -138,7 +138,7 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 		}
 		done, err := d.Book.Withdraw(ctx, sale.Withdrawal(a))
 		out, seen, err := seeded(done.Seeding, err)
-		out.withdrawn = &withdrawn{done.Units}
+		out.Taken = &Taken{done.Units}
 		return out, seen, err
 	case "describe":
 		return d.describe(ctx, r)
@@ -164,7 +164,7 @@ func editedTo(after ledger.Edited, err error) (Answer, sale.Seen, error) {
 	s := after.Sale
 	out := Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
-		edited: &edited{
+		Edited: &Edited{
 			Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 			ChangedAt: httpapi.Time(s.ChangedAt),
 		},
@@ -194,7 +194,7 @@ func (d *Desk) describe(ctx context.Context, r Request) (Answer, sale.Seen, erro
 	s := after.Sale
 	return Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
-		described: &described{Name: s.Name, Image: s.Image, About: s.About, Link: s.Link},
+		Described: &Described{Name: s.Name, Image: s.Image, About: s.About, Link: s.Link},
 	}, after.Seen, err
 }
 
@@ -206,7 +206,7 @@ func (d *Desk) cancel(ctx context.Context, r Request) (Answer, error) {
 	done, err := d.Book.CancelOrder(ctx, c)
 	s := done.Sale
 	return Answer{
-		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: done.Applied, cancelled: &cancelled{
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: done.Applied, Cancelled: &Cancelled{
 			OrderID: orderid.String(done.OrderID), CancelledAt: httpapi.Time(done.At), Unit: done.Unit,
 			Payment: done.Claim.Payment,
 		},

@@ -111,7 +111,7 @@ func TestAReschedulingOfADrawTellsTheWholeSaleAndTheCall(t *testing.T) {
 	d := Desk{Book: book, Now: time.Now, DrawLead: 2 * time.Hour}
 	answer, err := d.Apply(t.Context(), r)
 	if err != nil || answer.OpensAt != "2026-11-10T22:00:00.000Z" || answer.ClosesAt != "2026-11-14T20:00:00.000Z" || answer.Until != "2026-11-11T04:00:00.000Z" {
-		t.Errorf("got %+v (%v)", answer.edited, err)
+		t.Errorf("got %+v (%v)", answer.Edited, err)
 	}
 	if e := book.asked.(sale.Edit); e.DrawLead != 2*time.Hour {
 		t.Errorf("the ledger is asked for %+v", e)

@@ -177,7 +177,7 @@ func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
 		if diff := cmp.Diff(want, book.asked); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", asks, err, diff)
 		}
-		if answer.edited != nil && answer.Until != "" {
+		if answer.Edited != nil && answer.Until != "" {
 			t.Errorf("%s: a sale without a draw has a call until %s", asks, answer.Until)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"flashsale/functions/operate/refundlist"
+	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -19,8 +20,6 @@ import (
 )
 
 const (
-	// maxList is the longest body with a list, in bytes: Lambda takes 6 MiB with all else of the event.
-	maxList = 5 << 20
 	// maxUnpacked is the longest list, in bytes.
 	maxUnpacked = 32 << 20
 	// maxRows is the size, in bytes of JSON, beyond which the next answer has the other rows: Lambda returns 6 MiB, and
@@ -30,35 +29,10 @@ const (
 	readAtOnce = 16
 )
 
-// listPage says what a list of payments that went back means for the refunds, from behind the line that was asked for.
-type listPage struct {
-	AsOf       string            `json:"asOf"`
-	Rows       []json.RawMessage `json:"rows"` // listed
-	Others     int               `json:"others"`
-	Unreadable int               `json:"unreadable"` // refunds that this release cannot read
-	Problem    string            `json:"problem,omitempty"`
-	Missing    []string          `json:"missing,omitempty"`
-	Next       int               `json:"next,omitempty"` // the line after which the next answer goes on
-}
-
-type listed struct {
-	Line    int     `json:"line"`
-	Payment string  `json:"payment"`
-	Outcome string  `json:"outcome"`
-	First   int     `json:"first,omitempty"`
-	Back    string  `json:"back,omitempty"`
-	Refund  *refund `json:"refund,omitempty"`
-}
-
 // readList says of each payment that a list names what marking it would mean. It marks nothing.
 func (h *Handler) readList(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	var r struct {
-		List   string `json:"list"` // the file in base64, as it is or packed by gzip
-		SaleID string `json:"saleId"`
-		Group  string `json:"group"`
-		After  int    `json:"after"`
-	}
-	if err := c.fields(maxList, &r, "list", "saleId", "group", "after"); err != nil {
+	var r wire.ReadList
+	if err := c.fields(wire.MaxList, &r, "list", "saleId", "group", "after"); err != nil {
 		return nil, err
 	}
 	if r.SaleID != "" && r.Group != "" {
@@ -73,7 +47,7 @@ func (h *Handler) readList(ctx context.Context, c *call, event *telemetry.Event)
 	if len(file) <= maxUnpacked {
 		list = refundlist.Read(file)
 	}
-	page := listPage{
+	page := wire.List{
 		AsOf: httpapi.Time(h.now()), Rows: []json.RawMessage{}, Others: list.Others, Problem: list.Problem,
 		Missing: list.Missing,
 	}
@@ -87,7 +61,7 @@ func (h *Handler) readList(ctx context.Context, c *call, event *telemetry.Event)
 		if a.Line <= r.After {
 			continue
 		}
-		one := listed{Line: a.Line, Payment: a.Payment, Outcome: a.Outcome, First: a.First, Back: a.Back}
+		one := wire.Row{Line: a.Line, Payment: a.Payment, Outcome: a.Outcome, First: a.First, Back: a.Back}
 		if a.Refund != nil {
 			shown := refundOf(*a.Refund)
 			one.Refund = &shown

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -14,32 +15,13 @@ import (
 const (
 	// pageRefunds is how many refunds an answer lists.
 	pageRefunds = 500
-	// mostMarks is how many refunds one request marks, each by a write of its own, and maxMarks the longest body, in
-	// bytes: a reference has up to 200 characters.
-	mostMarks = 100
-	maxMarks  = 96 << 10
+	// maxMarks is the longest body of wire.MostMarks marks, each a write of its own, in bytes: a reference has up to
+	// 200 characters.
+	maxMarks = 96 << 10
 )
 
-type refundsPage struct {
-	SaleID     string   `json:"saleId"` // empty for payments of unknown orders
-	AsOf       string   `json:"asOf"`
-	Refunds    []refund `json:"refunds"`
-	Next       string   `json:"next,omitempty"`
-	Unreadable int      `json:"unreadable"`
-}
-
-type refund struct {
-	httpapi.Refund
-	Digits     *int   `json:"digits,omitempty"` // of the currency's minor unit, if it is known
-	SaleID     string `json:"saleId"`
-	OrderID    string `json:"orderId,omitempty"`
-	User       string `json:"user,omitempty"`
-	At         string `json:"at"`
-	RefundedBy string `json:"refundedBy,omitempty"`
-}
-
-func refundOf(r sale.Refund) refund {
-	shown := refund{
+func refundOf(r sale.Refund) wire.Refund {
+	shown := wire.Refund{
 		Refund: httpapi.RefundsOf([]sale.Refund{r})[0], Digits: digitsOf(r.Currency), SaleID: r.SaleID, User: r.User,
 		At: httpapi.Time(r.At), RefundedBy: r.RefundedBy,
 	}
@@ -62,7 +44,7 @@ func (h *Handler) refunds(ctx context.Context, c *call, event *telemetry.Event) 
 	if err != nil {
 		return nil, err
 	}
-	page := refundsPage{SaleID: id, AsOf: httpapi.Time(h.now()), Refunds: []refund{}, Next: next, Unreadable: unreadable}
+	page := wire.Refunds{SaleID: id, AsOf: httpapi.Time(h.now()), Refunds: []wire.Refund{}, Next: next, Unreadable: unreadable}
 	for _, r := range found {
 		page.Refunds = append(page.Refunds, refundOf(r))
 	}
@@ -85,33 +67,21 @@ func (h *Handler) checkSale(ctx context.Context, id string, event *telemetry.Eve
 	return err
 }
 
-type marksPage struct {
-	Refunds []marked `json:"refunds"`
-}
-
-// marked is what became of a payment. Outcome is "marked", "already" (marked before: do not pay it back again),
-// "doubled" (named before in the request), "unknown", "busy" (ask again) or "failed" (the log says why).
-type marked struct {
-	Payment string  `json:"payment"`
-	Outcome string  `json:"outcome"`
-	Refund  *refund `json:"refund,omitempty"`
-}
-
-func markedOf(m ledger.Marking) marked {
-	one := marked{Payment: m.Payment}
+func markedOf(m ledger.Marking) wire.Marked {
+	one := wire.Marked{Payment: m.Payment}
 	switch {
 	case m.Doubled:
-		one.Outcome = "doubled"
+		one.Outcome = wire.Doubled
 	case sale.CodeOf(m.Err) == sale.OrderNotFound:
-		one.Outcome = "unknown"
+		one.Outcome = wire.Unknown
 	case sale.CodeOf(m.Err) == sale.Busy:
-		one.Outcome = "busy"
+		one.Outcome = wire.Busy
 	case m.Err != nil:
-		one.Outcome = "failed"
+		one.Outcome = wire.Failed
 	default:
 		shown := refundOf(m.Refund)
-		if one.Outcome, one.Refund = "already", &shown; m.Marked {
-			one.Outcome = "marked"
+		if one.Outcome, one.Refund = wire.Already, &shown; m.Marked {
+			one.Outcome = wire.Done
 		}
 	}
 	return one
@@ -119,21 +89,18 @@ func markedOf(m ledger.Marking) marked {
 
 // mark marks refunds as done in the caller's name. It moves no money.
 func (h *Handler) mark(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	var r struct {
-		SaleID   string   `json:"saleId"`
-		Payments []string `json:"payments"`
-	}
+	var r wire.Mark
 	if err := c.fields(maxMarks, &r, "saleId", "payments"); err != nil {
 		return nil, err
 	}
-	if len(r.Payments) == 0 || len(r.Payments) > mostMarks {
-		return nil, sale.Refusef(sale.InvalidRequest, "payments must be 1 to %d texts", mostMarks)
+	if len(r.Payments) == 0 || len(r.Payments) > wire.MostMarks {
+		return nil, sale.Refusef(sale.InvalidRequest, "payments must be 1 to %d texts", wire.MostMarks)
 	}
 	author := sale.Author{Actor: c.actor}
 	if err := errors.Join(author.Check(), h.checkSale(ctx, r.SaleID, event)); err != nil {
 		return nil, err
 	}
-	page, news, answered := marksPage{Refunds: []marked{}}, 0, false
+	page, news, answered := wire.Marks{Refunds: []wire.Marked{}}, 0, false
 	var failures []error
 	for _, m := range h.book.MarkRefunds(ctx, r.SaleID, r.Payments, c.actor) {
 		one := markedOf(m)
@@ -141,7 +108,7 @@ func (h *Handler) mark(ctx context.Context, c *call, event *telemetry.Event) (an
 		if m.Marked {
 			news++
 		}
-		if one.Outcome == "busy" || one.Outcome == "failed" {
+		if one.Outcome == wire.Busy || one.Outcome == wire.Failed {
 			failures = append(failures, m.Err)
 		} else {
 			answered = true

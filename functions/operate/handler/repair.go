@@ -7,64 +7,27 @@ import (
 	"time"
 
 	"flashsale/functions/operate/stack"
+	"flashsale/functions/operate/wire"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
-
-// The repairs. None of them changes a sale or sells a unit, and the second time one does nothing
-// that the first has done: so they have no id and are not in a trail, but in the log with who asked.
-const (
-	repairResend  = "resend"  // lost order messages of a sale, at once
-	repairCount   = "count"   // a sale again
-	repairRedrive = "redrive" // dead letters of orders that are pending
-)
-
-type repairRequest struct {
-	Action string `json:"action"`
-	SaleID string `json:"saleId"` // not of a redrive
-}
-
-// repaired is what a repair has done.
-type repaired struct {
-	Action string `json:"action"`
-	SaleID string `json:"saleId,omitempty"`
-	// Done is false if the repair takes longer: a pass of ReconcileFunction goes on, and of a
-	// redrive another request moves what is left.
-	Done bool `json:"done"`
-	*reconciled
-	*redriven
-}
-
-type reconciled struct {
-	Resent   int64 `json:"resent"`
-	Pending  int64 `json:"pending"`
-	Balanced bool  `json:"balanced"`
-}
-
-// redriven counts dead letters by what became of them.
-type redriven struct {
-	Moved   int64 `json:"moved"`   // back to the order queue
-	Deleted int64 `json:"deleted"` // because their orders have an id
-	Poison  int64 `json:"poison"`  // stay: they belong to no order
-	Unknown int64 `json:"unknown"` // stay: the table does not answer, or a newer release wrote them
-}
 
 // repairTime leaves API Gateway, which waits for half a minute, an answer.
 const repairTime = 20 * time.Second
 
 // repair does what a sign of health asks for.
 func (h *Handler) repair(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	var r repairRequest
+	var r wire.Repair
 	err := c.fields(maxBody, &r, "action", "saleId")
 	if err != nil {
 		return nil, err
 	}
 	event.Text("action", r.Action)
 	event.Text("saleId", r.SaleID)
-	ofSale := r.Action == repairResend || r.Action == repairCount
+	ofSale := r.Action == wire.Resend || r.Action == wire.Count
 	switch {
-	case !ofSale && r.Action != repairRedrive:
+	case !ofSale && r.Action != wire.Redrive:
 		return nil, sale.Refuse(sale.InvalidRequest, "action must be resend, count or redrive")
 	case ofSale && !sale.ValidID(r.SaleID):
 		return nil, sale.RefuseID("saleId")
@@ -75,22 +38,22 @@ func (h *Handler) repair(ctx context.Context, c *call, event *telemetry.Event) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, repairTime)
 	defer cancel()
-	out := repaired{Action: r.Action, SaleID: r.SaleID}
+	out := wire.Repaired{Action: r.Action, SaleID: r.SaleID}
 	if ofSale {
-		out.Done, out.reconciled, err = h.reconcile(ctx, r)
+		out.Done, out.Reconciled, err = h.reconcile(ctx, r)
 	} else {
-		out.Done, out.redriven, err = h.redrive(ctx)
+		out.Done, out.Redriven, err = h.redrive(ctx)
 	}
 	return out, err
 }
 
-func (h *Handler) reconcile(ctx context.Context, r repairRequest) (done bool, found *reconciled, err error) {
+func (h *Handler) reconcile(ctx context.Context, r wire.Repair) (done bool, found *wire.Reconciled, err error) {
 	request := map[string]string{"saleId": r.SaleID}
-	if r.Action == repairResend {
-		request["action"] = repairResend
+	if r.Action == wire.Resend {
+		request["action"] = wire.Resend
 	}
 	var answer struct {
-		Receipts []reconciled
+		Receipts []wire.Reconciled
 		Resent   int64
 	}
 	err = h.Stack.Reconcile(ctx, request, &answer)
@@ -109,8 +72,8 @@ func (h *Handler) reconcile(ctx context.Context, r repairRequest) (done bool, fo
 
 // redrive walks once over the dead letters of orders: it moves back what is pending, and deletes
 // what is done. What stays is hidden from the next walk for half a minute.
-func (h *Handler) redrive(ctx context.Context) (done bool, all *redriven, err error) {
-	all = &redriven{}
+func (h *Handler) redrive(ctx context.Context) (done bool, all *wire.Redriven, err error) {
+	all = &wire.Redriven{}
 	for ctx.Err() == nil {
 		letters, err := h.Stack.DeadLetters(ctx)
 		if err != nil {
@@ -149,7 +112,7 @@ func ignoreEnd(ctx context.Context, err error) error {
 }
 
 // settle does with a dead letter what its order needs, and returns where to count it.
-func (h *Handler) settle(ctx context.Context, d stack.DeadLetter, all *redriven) (count *int64, err error) {
+func (h *Handler) settle(ctx context.Context, d stack.DeadLetter, all *wire.Redriven) (count *int64, err error) {
 	switch fate, _ := orderq.FateOf(ctx, h.book.Claim, d.Body); fate {
 	case orderq.FatePending:
 		return &all.Moved, h.Stack.SendBack(ctx, d)

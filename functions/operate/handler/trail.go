@@ -3,19 +3,13 @@ package handler
 import (
 	"context"
 
+	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/telemetry"
 )
 
 // mostChanges is how many changes of a sale are shown.
 const mostChanges = 200
-
-type trailPage struct {
-	SaleID  string           `json:"saleId"`
-	Edits   int64            `json:"edits"`
-	Changes []httpapi.Change `json:"changes"`
-	More    bool             `json:"more"`
-}
 
 // trail shows who changed a sale, the newest change first.
 func (h *Handler) trail(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
@@ -31,7 +25,7 @@ func (h *Handler) trail(ctx context.Context, c *call, event *telemetry.Event) (a
 	if err != nil {
 		return nil, err
 	}
-	page := trailPage{SaleID: saleID, Edits: s.Edits, Changes: []httpapi.Change{}, More: more}
+	page := wire.Trail{SaleID: saleID, Edits: s.Edits, Changes: []httpapi.Change{}, More: more}
 	for _, one := range changes {
 		page.Edits = max(page.Edits, one.Number) // the sale may be of two seconds ago
 		page.Changes = append(page.Changes, httpapi.ChangeOf(one))

@@ -1,0 +1,247 @@
+// Package wire is what the operators' API answers: OperateFunction writes it, and the command flashsale reads it.
+// Instants are texts, as package httpapi writes them.
+package wire
+
+import (
+	"encoding/json"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/sale"
+)
+
+// Sales are the sales, as far as each can be read.
+type Sales struct {
+	AsOf    string `json:"asOf"`
+	Version string `json:"version"` // of this release
+	Actor   string `json:"actor"`
+	Role    string `json:"role"`
+	Sales   []Sale `json:"sales"`
+}
+
+// Sale is how a sale stands. Of one that cannot be read only the id and the error are known.
+type Sale struct {
+	SaleID string    `json:"saleId"`
+	Error  sale.Code `json:"error,omitempty"`
+	*Terms
+}
+
+// Terms are what a sale sells, and when, and what was counted.
+type Terms struct {
+	Name       string `json:"name"`
+	State      string `json:"state"`
+	Paused     bool   `json:"paused"`
+	OpensAt    string `json:"opensAt"`
+	ClosesAt   string `json:"closesAt"`
+	ChangedAt  string `json:"changedAt,omitempty"`
+	RecalledAt string `json:"recalledAt,omitempty"`
+	RecallNote string `json:"recallNote,omitempty"`
+	LimitGroup string `json:"limitGroup,omitempty"`
+	Drained    bool   `json:"drained"`
+	Recalling  bool   `json:"recalling"`
+	Edits      int64  `json:"edits"`
+	// Seen is what a change gives back, of one sale only.
+	Seen      string `json:"seen,omitempty"`
+	Seeded    int64  `json:"seeded"`
+	Shards    int    `json:"shards"`
+	PayWithin int64  `json:"payWithin,omitempty"` // seconds
+	LateDays  int64  `json:"lateDays,omitempty"`
+	Price     int64  `json:"price,omitempty"`
+	Currency  string `json:"currency,omitempty"`
+	PayUntil  string `json:"payUntil,omitempty"` // of all unpaid orders, if an operator has given more time
+	Draw      *Draw  `json:"draw,omitempty"`
+	Books     *Books `json:"books"` // null until the first pass
+	// Offer is told of one sale only.
+	Offer *Offer `json:"offer,omitempty"`
+	// Remaining is counted for one sale only.
+	Remaining *Remaining `json:"remaining,omitempty"`
+}
+
+// Offer is what a copy of the sale needs besides.
+type Offer struct {
+	Price    int64  `json:"price,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	Image    string `json:"image,omitempty"`
+	About    string `json:"about,omitempty"`
+	Link     string `json:"link,omitempty"`
+}
+
+// Draw is how far the draw of a sale has come.
+type Draw struct {
+	EnterFrom  string `json:"enterFrom"`
+	EnterUntil string `json:"enterUntil"`
+	KeepHours  int64  `json:"keepHours"`
+	// Call is the number of the newest call, 0 before the first, From and Until its window.
+	// Open: it is for anybody.
+	Call  int64  `json:"call"`
+	From  string `json:"from,omitempty"`
+	Until string `json:"until,omitempty"`
+	Open  bool   `json:"open,omitempty"`
+}
+
+// Books are what the last complete pass of ReconcileFunction has found.
+type Books struct {
+	AsOf                 string   `json:"asOf"`
+	Stock                int64    `json:"stock"`
+	Seeded               int64    `json:"seeded"`
+	Claims               int64    `json:"claims"`
+	Pending              int64    `json:"pending"`
+	Confirmed            int64    `json:"confirmed"`
+	Paid                 int64    `json:"paid"`
+	Unpaid               int64    `json:"unpaid"`
+	Released             int64    `json:"released"`
+	RefundsDue           int64    `json:"refundsDue"`
+	OldestPendingSeconds int64    `json:"oldestPendingSeconds"`
+	Balanced             bool     `json:"balanced"`
+	Findings             []string `json:"findings"`
+	// Money has a currency each, Accepted is absent while there is nothing to count.
+	Money    []Money `json:"money"`
+	Accepted *Pace   `json:"accepted,omitempty"`
+}
+
+// Money is sums in minor units of a currency; Digits is absent if nobody knows it.
+type Money struct {
+	Currency    string `json:"currency"`
+	Digits      *int   `json:"digits,omitempty"`
+	Taken       int64  `json:"taken"`
+	Outstanding int64  `json:"outstanding"`
+	Due         int64  `json:"due"`
+	Refunded    int64  `json:"refunded"`
+}
+
+// Pace counts the claims by when they were accepted, in steps from From on.
+type Pace struct {
+	From   string  `json:"from"`
+	Every  int64   `json:"every"` // seconds
+	Counts []int64 `json:"counts"`
+}
+
+// Remaining are the units that nobody holds.
+type Remaining struct {
+	Units int64  `json:"units"`
+	AsOf  string `json:"asOf"`
+}
+
+// Trail is who changed a sale, the newest change first.
+type Trail struct {
+	SaleID  string           `json:"saleId"`
+	Edits   int64            `json:"edits"`
+	Changes []httpapi.Change `json:"changes"`
+	More    bool             `json:"more"`
+}
+
+// Refunds are those of a sale, due and done, or of unknown orders.
+type Refunds struct {
+	SaleID     string   `json:"saleId"` // empty for payments of unknown orders
+	AsOf       string   `json:"asOf"`
+	Refunds    []Refund `json:"refunds"`
+	Next       string   `json:"next,omitempty"`
+	Unreadable int      `json:"unreadable"`
+}
+
+// Refund is a payment that goes back, or went back.
+type Refund struct {
+	httpapi.Refund
+	Digits     *int   `json:"digits,omitempty"` // of the currency's minor unit, if it is known
+	SaleID     string `json:"saleId"`
+	OrderID    string `json:"orderId,omitempty"`
+	User       string `json:"user,omitempty"`
+	At         string `json:"at"`
+	RefundedBy string `json:"refundedBy,omitempty"`
+}
+
+// Mark asks that payments are marked as refunded.
+type Mark struct {
+	SaleID   string   `json:"saleId,omitempty"`
+	Payments []string `json:"payments"`
+}
+
+// MostMarks is how many payments one Mark may have.
+const MostMarks = 100
+
+// Marks are what became of the payments of a Mark, in its order.
+type Marks struct {
+	Refunds []Marked `json:"refunds"`
+}
+
+// Outcomes of marking a payment. Already: marked before, do not pay it back again. Doubled: named before in the
+// request. Busy: ask again. Failed: the log says why.
+const Done, Already, Doubled, Unknown, Busy, Failed = "marked", "already", "doubled", "unknown", "busy", "failed"
+
+// Marked is what became of a payment.
+type Marked struct {
+	Payment string  `json:"payment"`
+	Outcome string  `json:"outcome"`
+	Refund  *Refund `json:"refund,omitempty"`
+}
+
+// ReadList asks what a list of payments that went back means for the refunds.
+type ReadList struct {
+	List   string `json:"list"` // the file in base64, as it is or packed by gzip
+	SaleID string `json:"saleId,omitempty"`
+	Group  string `json:"group,omitempty"`
+	After  int    `json:"after,omitempty"` // the line after which the answer begins
+}
+
+// MaxList is the longest body with a list, in bytes: Lambda takes 6 MiB with all else of the event.
+const MaxList = 5 << 20
+
+// List says what a list means for the refunds, from behind the line that was asked for.
+type List struct {
+	AsOf       string            `json:"asOf"`
+	Rows       []json.RawMessage `json:"rows"` // Row
+	Others     int               `json:"others"`
+	Unreadable int               `json:"unreadable"` // refunds that this release cannot read
+	Problem    string            `json:"problem,omitempty"`
+	Missing    []string          `json:"missing,omitempty"`
+	Next       int               `json:"next,omitempty"` // the line after which the next answer goes on
+}
+
+// Row is a payment of a list. Its outcome is one of package refundlist's.
+type Row struct {
+	Line    int     `json:"line"`
+	Payment string  `json:"payment"`
+	Outcome string  `json:"outcome"`
+	First   int     `json:"first,omitempty"`
+	Back    string  `json:"back,omitempty"`
+	Refund  *Refund `json:"refund,omitempty"`
+}
+
+// The repairs. None of them changes a sale or sells a unit, and the second time one does nothing
+// that the first has done: so they have no id and are not in a trail, but in the log with who asked.
+const (
+	Resend  = "resend"  // lost order messages of a sale, at once
+	Count   = "count"   // a sale again
+	Redrive = "redrive" // dead letters of orders that are pending
+)
+
+// Repair asks for a repair.
+type Repair struct {
+	Action string `json:"action"`
+	SaleID string `json:"saleId,omitempty"` // not of a redrive
+}
+
+// Repaired is what a repair has done.
+type Repaired struct {
+	Action string `json:"action"`
+	SaleID string `json:"saleId,omitempty"`
+	// Done is false if the repair takes longer: a pass of ReconcileFunction goes on, and of a
+	// redrive another request moves what is left.
+	Done bool `json:"done"`
+	*Reconciled
+	*Redriven
+}
+
+// Reconciled is what a pass of ReconcileFunction has found.
+type Reconciled struct {
+	Resent   int64 `json:"resent"`
+	Pending  int64 `json:"pending"`
+	Balanced bool  `json:"balanced"`
+}
+
+// Redriven counts dead letters by what became of them.
+type Redriven struct {
+	Moved   int64 `json:"moved"`   // back to the order queue
+	Deleted int64 `json:"deleted"` // because their orders have an id
+	Poison  int64 `json:"poison"`  // stay: they belong to no order
+	Unknown int64 `json:"unknown"` // stay: the table does not answer, or a newer release wrote them
+}
