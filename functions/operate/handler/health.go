@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flashsale/functions/operate/stack"
+	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -28,45 +29,7 @@ type Stack interface {
 	Delete(context.Context, stack.DeadLetter) error
 }
 
-// The signs of health, in the order in which they are shown.
-const (
-	signPending     = "pending"
-	signWaiting     = "waiting"
-	signDeadLetters = "deadLetters"
-	signFunctions   = "functions"
-	signEvents      = "events"
-	signBooks       = "books"
-	signOthers      = "others"
-)
-
-var signs = []string{signPending, signWaiting, signDeadLetters, signFunctions, signEvents, signBooks, signOthers}
-
-type healthPage struct {
-	AsOf  string  `json:"asOf"`
-	Signs []*sign `json:"signs"`
-}
-
-// sign is one of them. Its level is that of the worst of its troubles: red if an alarm of them
-// wakes somebody, amber if it opens a ticket.
-type sign struct {
-	Sign  string `json:"sign"`
-	Level string `json:"level"` // green, amber, red, unknown
-	// Count is of messages, of troubles, or of orders that are pending; null if nobody knows.
-	Count *int64 `json:"count"`
-	// Since is when the oldest pending order was accepted.
-	Since    string    `json:"since,omitempty"`
-	Troubles []trouble `json:"troubles"`
-}
-
-// trouble is an alarm that rings, or whose bound the function has seen reached.
-type trouble struct {
-	Alarm   string `json:"alarm"`
-	Page    bool   `json:"page"`
-	Runbook string `json:"runbook"` // the fragment of its entry
-	Says    string `json:"says,omitempty"`
-	Since   string `json:"since,omitempty"`
-	SaleID  string `json:"saleId,omitempty"`
-}
+var signs = []string{wire.SignPending, wire.SignWaiting, wire.SignDeadLetters, wire.SignFunctions, wire.SignEvents, wire.SignBooks, wire.SignOthers}
 
 // Levels of a sign.
 const (
@@ -148,16 +111,16 @@ func (h *Handler) health(ctx context.Context, _ *call, event *telemetry.Event) (
 }
 
 // signed are the signs while they are made.
-type signed map[string]*sign
+type signed map[string]*wire.Sign
 
 // add adds a trouble of an alarm to its sign, or to the one that is given, but once.
-func (s signed) add(to string, t trouble) {
+func (s signed) add(to string, t wire.Trouble) {
 	place, known := Alarms[t.Alarm]
 	if !known {
 		return // a later release's
 	}
 	one := s[cmp.Or(to, place.Sign)]
-	if one == nil || slices.ContainsFunc(one.Troubles, func(o trouble) bool {
+	if one == nil || slices.ContainsFunc(one.Troubles, func(o wire.Trouble) bool {
 		return o.Alarm == t.Alarm && (o.SaleID == t.SaleID || t.SaleID == "")
 	}) {
 		return
@@ -170,18 +133,18 @@ func (s signed) add(to string, t trouble) {
 func (s signed) reaches(figure int64, limit, to, saleID string) {
 	if figure >= Limits[limit] {
 		alarm, _, _ := strings.Cut(limit, " ")
-		s.add(to, trouble{Alarm: alarm, SaleID: saleID})
+		s.add(to, wire.Trouble{Alarm: alarm, SaleID: saleID})
 	}
 }
 
-func healthOf(seen seen, now time.Time, events bool) healthPage {
+func healthOf(seen seen, now time.Time, events bool) wire.Health {
 	s := signed{}
-	page := healthPage{AsOf: httpapi.Time(now)}
+	page := wire.Health{AsOf: httpapi.Time(now)}
 	for _, name := range signs {
-		if name == signEvents && !events {
+		if name == wire.SignEvents && !events {
 			continue
 		}
-		s[name] = &sign{Sign: name, Troubles: []trouble{}}
+		s[name] = &wire.Sign{Sign: name, Troubles: []wire.Trouble{}}
 		page.Signs = append(page.Signs, s[name])
 	}
 	if !seen.noSales {
@@ -199,27 +162,27 @@ func healthOf(seen seen, now time.Time, events bool) healthPage {
 		s[name].Count = &total
 		s.reaches(total, limit, name, "")
 	}
-	depth(signWaiting, "OrdersWaitAlarm depth", stack.Orders)
-	depth(signDeadLetters, "DeadLettersAlarm", stack.DeadOrders, stack.DeadSchedules)
-	depth(signEvents, "EventsLostAlarm", stack.DeadEvents)
+	depth(wire.SignWaiting, "OrdersWaitAlarm depth", stack.Orders)
+	depth(wire.SignDeadLetters, "DeadLettersAlarm", stack.DeadOrders, stack.DeadSchedules)
+	depth(wire.SignEvents, "EventsLostAlarm", stack.DeadEvents)
 	for _, a := range seen.ringing {
-		s.add("", trouble{Alarm: a.Name, Says: a.Says, Since: httpapi.Time(a.Since)})
+		s.add("", wire.Trouble{Alarm: a.Name, Says: a.Says, Since: httpapi.Time(a.Since)})
 	}
 	if !seen.noAlarms {
-		for _, name := range []string{signFunctions, signOthers} {
+		for _, name := range []string{wire.SignFunctions, wire.SignOthers} {
 			n := int64(len(s[name].Troubles))
 			s[name].Count = &n
 		}
 	}
 	for _, one := range page.Signs {
-		one.Level = one.level()
+		one.Level = levelOf(one)
 	}
 	return page
 }
 
-func (s *sign) level() string {
+func levelOf(s *wire.Sign) string {
 	switch {
-	case slices.ContainsFunc(s.Troubles, func(t trouble) bool { return t.Page }):
+	case slices.ContainsFunc(s.Troubles, func(t wire.Trouble) bool { return t.Page }):
 		return red
 	case len(s.Troubles) > 0:
 		return amber
@@ -239,7 +202,7 @@ func (s signed) readSales(all []ledger.Standing, now time.Time) {
 		}
 		begins := one.Sale.Begins()
 		if one.Sale.State != sale.Open && now.After(begins.Add(-soon)) && now.Before(one.Sale.Ends()) {
-			s.add("", trouble{Alarm: "SaleNotSeededAlarm", SaleID: one.SaleID})
+			s.add("", wire.Trouble{Alarm: "SaleNotSeededAlarm", SaleID: one.SaleID})
 		}
 		b := one.Books
 		if b == nil {
@@ -257,7 +220,7 @@ func (s signed) readSales(all []ledger.Standing, now time.Time) {
 			if seconds := int64(age / time.Second); seconds >= Limits["OldestPendingAlarm"] {
 				s.reaches(seconds, "OldestPendingAlarm", "", one.SaleID)
 			} else {
-				s.reaches(seconds, "OrdersWaitAlarm age", signPending, one.SaleID)
+				s.reaches(seconds, "OrdersWaitAlarm age", wire.SignPending, one.SaleID)
 			}
 		}
 		if !b.Balanced {
@@ -265,12 +228,12 @@ func (s signed) readSales(all []ledger.Standing, now time.Time) {
 			s.reaches(1, "BooksWrongAlarm", "", one.SaleID)
 		}
 		if now.Sub(b.AsOf) >= uncounted {
-			s.add("", trouble{Alarm: "ReconcileSilentAlarm"}) // once, not for each sale
+			s.add("", wire.Trouble{Alarm: "ReconcileSilentAlarm"}) // once, not for each sale
 		}
 		s.reaches(b.RefundsDue, "RefundsDueAlarm", "", one.SaleID)
 	}
-	s[signPending].Count, s[signBooks].Count = &pending, &wrong
+	s[wire.SignPending].Count, s[wire.SignBooks].Count = &pending, &wrong
 	if !oldest.IsZero() {
-		s[signPending].Since = httpapi.Time(oldest)
+		s[wire.SignPending].Since = httpapi.Time(oldest)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"flashsale/functions/operate/stack"
+	"flashsale/functions/operate/wire"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -101,7 +102,7 @@ func (a *around) Delete(_ context.Context, d stack.DeadLetter) error {
 // signsOf reads "sign level count: alarms" of each sign that is not green.
 func (f *function) signsOf(t *testing.T) (all []string) {
 	t.Helper()
-	var page healthPage
+	var page wire.Health
 	r := f.Ask(t, t.Context(), event(t, "operate-health.json"))
 	if err := json.Unmarshal([]byte(r.Body), &page); err != nil || r.StatusCode != 200 {
 		t.Fatal(r.Body, err)
@@ -198,7 +199,7 @@ func TestTheOldestPendingOrderIsThatOfAllSales(t *testing.T) {
 		}
 		for n, want := range map[int]string{1: "", 2: httpapi.Time(at.Add(-10 * time.Second)), 4: httpapi.Time(at.Add(-25 * time.Second))} {
 			f.over(standings{f.Ledger(), all[:n]})
-			var page healthPage
+			var page wire.Health
 			if err := json.Unmarshal([]byte(f.Ask(t, t.Context(), event(t, "operate-health.json")).Body), &page); err != nil || page.Signs[0].Since != want {
 				t.Errorf("of %d sales: %+v (%v), want it since %q", n, page.Signs[0], err, want)
 			}

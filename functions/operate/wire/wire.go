@@ -206,6 +206,45 @@ type Row struct {
 	Refund  *Refund `json:"refund,omitempty"`
 }
 
+// The signs of health, in the order in which they are shown.
+const (
+	SignPending     = "pending"
+	SignWaiting     = "waiting"
+	SignDeadLetters = "deadLetters"
+	SignFunctions   = "functions"
+	SignEvents      = "events"
+	SignBooks       = "books"
+	SignOthers      = "others"
+)
+
+// Health is what is wrong with the stack.
+type Health struct {
+	AsOf  string  `json:"asOf"`
+	Signs []*Sign `json:"signs"`
+}
+
+// Sign is one of them. Its level is that of the worst of its troubles: red if an alarm of them
+// wakes somebody, amber if it opens a ticket.
+type Sign struct {
+	Sign  string `json:"sign"`
+	Level string `json:"level"` // green, amber, red, unknown
+	// Count is of messages, of troubles, or of orders that are pending; null if nobody knows.
+	Count *int64 `json:"count"`
+	// Since is when the oldest pending order was accepted.
+	Since    string    `json:"since,omitempty"`
+	Troubles []Trouble `json:"troubles"`
+}
+
+// Trouble is an alarm that rings, or whose bound the function has seen reached.
+type Trouble struct {
+	Alarm   string `json:"alarm"`
+	Page    bool   `json:"page"`
+	Runbook string `json:"runbook"` // the fragment of its entry
+	Says    string `json:"says,omitempty"`
+	Since   string `json:"since,omitempty"`
+	SaleID  string `json:"saleId,omitempty"`
+}
+
 // The repairs. None of them changes a sale or sells a unit, and the second time one does nothing
 // that the first has done: so they have no id and are not in a trail, but in the log with who asked.
 const (

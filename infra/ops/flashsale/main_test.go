@@ -123,7 +123,7 @@ func TestWhatCannotBeMeantIsOneSentence(t *testing.T) {
 		"completion ksh":                    `64 flashsale: there is no command "flashsale completion ksh" (did you mean bash or fish or zsh?); ` + "`flashsale completion --help` lists them",
 		"help sael":                         `64 flashsale: there is no command "flashsale sael" (did you mean sale?); ` + "`flashsale --help` lists them",
 		"sale list --url 127.0.0.1:3000":    `64 flashsale: --url, or else $FLASHSALE_URL, is "127.0.0.1:3000", which is not the http or https address of an API`,
-		"refund list --url https://a.test":  "64 flashsale: the address of an API is not enough, because its table is read: give --env, --stack or --table",
+		"books list --url https://a.test":   "64 flashsale: the address of an API is not enough, because its table is read: give --env, --stack or --table",
 		"sale list --env dev --stack s":     "64 flashsale: give only one of --env, --stack and --table",
 		"sale list --env dev --config none": "2 flashsale: there is no none here, which has the environment dev: give --config, or --stack with the stack's name",
 		"sale list":                         "2 flashsale: http://127.0.0.1:1 does not answer: dial tcp 127.0.0.1:1: connect: connection refused; `make run` starts a local stack, and --env or --stack names one on AWS",

@@ -53,7 +53,7 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 // inDev runs a command on the stack of the environment dev.
 func inDev(t *testing.T, config string, command ...string) (said string, code int) {
 	t.Helper()
-	return (&place{}).at(t, nil, nil, append(command, "--env", "dev", "--config", config)...)
+	return (&place{}).at(t.Context(), nil, nil, append(command, "--env", "dev", "--config", config)...)
 }
 
 func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 	for _, c := range *calls {
 		asked = append(asked, fmt.Sprintf("%s %s %v %v", c.Region, c.Name, c.Body["TableName"], c.Body["QueueUrl"]))
 	}
-	said, code := (&place{}).at(t, seat{strings.NewReader("n\n")}, nil, "queue", "redrive", "--drop-poison", "--env", "dev", "--config", config)
+	said, code := (&place{}).at(t.Context(), typing("n\n"), nil, "queue", "redrive", "--drop-poison", "--env", "dev", "--config", config)
 	if want := "stack shop, environment dev, in eu-west-1:\nDelete the messages"; code != cli.ExitBad || !strings.HasPrefix(said, want) {
 		t.Errorf("exit %d, %q, want the question %q", code, said, want)
 	}

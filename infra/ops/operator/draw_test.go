@@ -191,7 +191,7 @@ func TestTheCalledAreListedForASpreadsheet(t *testing.T) {
 	if !slices.Equal(places, []string{"1", "2", "3"}) || !strings.HasPrefix(said, "\ufeffsale,user,call,from,until,place,leaf\n") || strings.Count(said, "\n") != 4 {
 		t.Errorf("the places are %v in\n%s", places, said)
 	}
-	remove(t, d.db, "ENTRY#"+d.Sale+"#"+d.Entrants[0].Leaf[:2], "alice")
+	(&world{T: t, db: d.db}).remove("ENTRY#"+d.Sale+"#"+d.Entrants[0].Leaf[:2], "alice")
 	d.tells("draw called -o csv", cli.ExitUnknown, "the list has 2 of the 3 people")
 	d.late = time.Minute
 	d.tells("draw called -o csv", cli.ExitBad, "no call for people on the roll is running")

@@ -53,7 +53,7 @@ func nouns() []noun {
 		}}},
 		{name: "refund", short: "List payments that must go back, and mark those that have", group: cli.During.ID, verbs: []verb{{
 			use: "list [SALE]", short: "The payments that must go back to a buyer", example: "flashsale refund list --sale moutai", forms: []string{cli.JSON, cli.CSV}, joins: true,
-			again: "the list is not complete: repeat the command", run: refunds,
+			again: "the list is not complete: repeat the command", run: listRefunds,
 		}, {
 			use: "mark [PAYMENT]", short: "Mark payments as refunded, each once; it moves no money",
 			example: "flashsale refund mark 'stripe#pi_1' --sale moutai\nflashsale refund mark --file refunded.csv --group shoe",

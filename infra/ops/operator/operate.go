@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/smithy-go"
+	"golang.org/x/mod/semver"
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
@@ -66,7 +68,7 @@ func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) e
 			}
 			return nil
 		case !passes:
-			return failure
+			return p.older(failure)
 		case ctx.Err() != nil:
 			return errNoAnswer
 		case time.Since(began)+askPause > askTime:
@@ -79,7 +81,34 @@ func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) e
 	}
 }
 
-type refusal struct{ error }
+// older adds to a function's failure that its release is older than the command: it may not know the request yet.
+func (p *place) older(err error) error {
+	if _, refused := errors.AsType[refusal](err); p.found == nil || p.found.Version == "" || refused || semver.Compare("v"+p.found.Version, "v"+sale.Release) >= 0 {
+		return err
+	}
+	return fmt.Errorf("%w: the stack runs %s, and this is flashsale %s: use that release's, or deploy this one", err, p.found.Version, sale.Release)
+}
+
+// post asks for something that may be asked for twice.
+func (p *place) post(ctx context.Context, route, saleID string, request, answer any) error {
+	var body strings.Builder
+	to := json.NewEncoder(&body)
+	to.SetEscapeHTML(false) // so that wire.MostMarks of the longest references are below the 96 KiB that it takes
+	if err := to.Encode(request); err != nil {
+		return fmt.Errorf("write request: %w", err)
+	}
+	r := client.OperatorRequest{Method: http.MethodPost, Route: route, Body: body.String()}
+	if saleID != "" {
+		r.Path = map[string]string{"saleId": saleID}
+	}
+	return p.ask(ctx, r, answer)
+}
+
+// refusal is the function's answer that it does not do what was asked.
+type refusal struct {
+	error
+	code sale.Code
+}
 
 // missing is the answer that there is none of what was asked for.
 type missing struct{ error }
@@ -131,5 +160,5 @@ func refused(a client.Answer, err error) (failure error, passes bool) {
 	if a.Status >= http.StatusInternalServerError {
 		return errors.New(text), false
 	}
-	return refusal{errors.New(text)}, false
+	return refusal{errors.New(text), sale.Code(a.Code)}, false
 }

@@ -10,13 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-
-	"flashsale/infra/kit/client"
+	"flashsale/functions/operate/wire"
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -52,7 +48,7 @@ func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
 	if o["order"] != "" || inGroup {
 		fmt.Fprintf(out, "%s in sale %s\n", o["buyer"], o["sale"])
 	}
-	told.print(out, func() string { return p.whyPending(ctx, o["sale"], told.ClaimID) })
+	told.print(out, func() string { return p.whyPending(ctx, o["sale"]) })
 	return nil
 }
 
@@ -85,21 +81,19 @@ func (s story) print(out io.Writer, whyPending func() string) {
 	fmt.Fprintf(out, "for the buyer: %s\n", s.ForBuyer)
 }
 
-// whyPending says where the claim's message is, as far as the queues show.
-func (p *place) whyPending(ctx context.Context, saleID, claimID string) string {
+// whyPending says where the claim's message is, as far as the queue shows.
+func (p *place) whyPending(ctx context.Context, saleID string) string {
 	repair := "reconcile sends its message again, " + p.flashsale("order resend --sale "+saleID) + " at once"
-	queues, source, _, err := p.queues(ctx)
-	if err != nil {
+	var health wire.Health
+	if p.read(ctx, "/operate/health", nil, nil, &health) != nil {
 		return repair
 	}
-	depth, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &source, AttributeNames: []types.QueueAttributeName{
-		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
-	}})
-	if err != nil {
-		return repair
+	for _, s := range health.Signs {
+		if s.Sign == wire.SignWaiting && s.Count != nil {
+			repair = fmt.Sprintf("the order queue has %d messages waiting or being processed; %s", *s.Count, repair)
+		}
 	}
-	return fmt.Sprintf("the order queue has %s messages waiting and %s being processed; %s",
-		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
+	return repair
 }
 
 // resend has ReconcileFunction send the messages of orders without an id again.
@@ -111,35 +105,23 @@ func resend(ctx context.Context, p *place, o options, out *terminal) error {
 		}
 		return err
 	}
-	where, err := p.system(ctx)
-	if err != nil {
-		return err
-	}
-	var answer json.RawMessage
-	err = where.Ask(ctx, client.ReconcileFunction, map[string]any{"action": "resend", "saleId": o["sale"]}, &answer)
-	if refusal, ok := errors.AsType[*client.Refusal](err); ok && refusal.Code != string(sale.Busy) {
-		return cli.Bad(fmt.Errorf("NOT RESENT: %s", refusal.Detail))
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w; messages may have been sent: repeat the command until it succeeds", errNoAnswer, system.Explain(err))
+	answer := wire.Repaired{Reconciled: &wire.Reconciled{}}
+	if err := p.post(ctx, "/operate/repairs", "", wire.Repair{Action: wire.Resend, SaleID: o["sale"]}, &answer); err != nil {
+		if _, refused := errors.AsType[refusal](err); refused {
+			return fmt.Errorf("NOT RESENT: %w", err)
+		}
+		return fmt.Errorf("%w; messages may have been sent: repeat the command until it succeeds", err)
 	}
 	if out.is(cli.JSON) {
 		return cli.WriteJSON(out, answer)
 	}
-	var done struct {
-		Resent   int64
-		Receipts []struct{ Pending int64 } // none if the sale was not read to its end
-	}
-	if err := json.Unmarshal(answer, &done); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	text := fmt.Sprintf("%s: %d order messages were sent again", o["sale"], done.Resent)
-	if len(done.Receipts) == 0 {
-		text += ", and not every order was looked at: repeat the command for the others"
-	} else if text += fmt.Sprintf("; %d orders had no id", done.Receipts[0].Pending); done.Receipts[0].Pending > done.Resent {
+	text := fmt.Sprintf("%s: %d order messages were sent again; %d orders had no id", o["sale"], answer.Resent, answer.Pending)
+	if !answer.Done {
+		text = o["sale"] + ": messages are being sent again, and not every order was looked at yet: repeat the command for the others"
+	} else if answer.Pending > answer.Resent {
 		text += ": the command may be repeated for the others when the last message of each is 30 s old"
 	}
-	_, err = fmt.Fprintf(out, "%s; %s counts them\n", text, p.flashsale("books receipt "+o["sale"]))
+	_, err := fmt.Fprintf(out, "%s; %s counts them\n", text, p.flashsale("books receipt "+o["sale"]))
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"flashsale/infra/ops/cli"
+	requests "flashsale/shared/change"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -52,11 +53,11 @@ func cancelOrder(ctx context.Context, p *place, o options, out *terminal) error 
 			}
 			return out.ask("If it is cancelled, " + would + ".\nCancel it?")
 		},
-		say: func(c changed, _ options, p *place) (string, error) {
-			if c.OrderID != o["order"] || c.CancelledAt.IsZero() {
+		say: func(c requests.Answer, _ options, p *place) (string, error) {
+			if c.OrderID != o["order"] || c.CancelledAt == "" {
 				return "", errUnsaid
 			}
-			text := fmt.Sprintf("order %s was cancelled at %s", c.OrderID, instant(c.CancelledAt))
+			text := fmt.Sprintf("order %s was cancelled at %s", c.OrderID, instant(when(c.CancelledAt)))
 			if !c.Applied {
 				text += ", and nothing changed now"
 			}

@@ -13,19 +13,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/functions/operate/wire"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
 
 const (
-	// previewed bounds how many dead letters are read when none is moved.
+	// previewed bounds how many dead letters are read when none is deleted.
 	previewed = 100
-	// previewHide is how long a dead letter stays hidden if it cannot be made visible
-	// again at once; moveHide is the same for a run that moves or deletes, which takes
-	// at most moveLimit.
+	// previewHide is how long a dead letter stays hidden if it cannot be made visible again at once; dropHide is the
+	// same for a run that deletes, which takes at most dropLimit.
 	previewHide = 30 * time.Second
-	moveLimit   = 10 * time.Minute
-	moveHide    = moveLimit + time.Minute
+	dropLimit   = 10 * time.Minute
+	dropHide    = dropLimit + time.Minute
 )
 
 type claims interface {
@@ -33,11 +33,11 @@ type claims interface {
 }
 
 func showQueue(ctx context.Context, p *place, _ options, out *terminal) error {
-	r, _, err := p.deadLetters(ctx)
-	if err != nil {
-		return err
+	d, err := p.deadLetters(ctx)
+	if err == nil {
+		err = d.run(ctx, out)
 	}
-	if err := r.run(ctx, out); err != nil || len(r.found) == 0 {
+	if err != nil || len(d.found) == 0 {
 		return err
 	}
 	out.notef("nothing was moved. First fix the cause; then %s moves pending messages back to the order queue; --drop-poison also prints and deletes poison ones.",
@@ -45,15 +45,18 @@ func showQueue(ctx context.Context, p *place, _ options, out *terminal) error {
 	return nil
 }
 
-// redrive moves pending messages back to the order queue and deletes those that are done; with --drop-poison it
-// deletes poison ones, too.
+// redrive has OperateFunction move pending messages back to the order queue and delete those that are done; with
+// --drop-poison it deletes poison ones before.
 func redrive(ctx context.Context, p *place, o options, out *terminal) error {
-	r, source, err := p.deadLetters(ctx)
-	if err != nil {
-		return err
+	d := &deadLetters{}
+	var err error
+	if o.has("dry-run") || o.has("drop-poison") {
+		if d, err = p.deadLetters(ctx); err != nil {
+			return err
+		}
 	}
 	if o.has("dry-run") {
-		if err := r.run(ctx, out); err != nil {
+		if err := d.run(ctx, out); err != nil {
 			return err
 		}
 		dropped := ""
@@ -63,39 +66,46 @@ func redrive(ctx context.Context, p *place, o options, out *terminal) error {
 		fmt.Fprintf(out, "what is pending would be moved back to the order queue, and what is done deleted%s; nothing was moved\n", dropped)
 		return nil
 	}
-	if r.source = source; o.has("drop-poison") {
+	if o.has("drop-poison") {
 		if err := out.ask("Delete the messages that no delivery can ever settle? They are printed."); err != nil {
 			return err
 		}
-		r.drop = true
+		d.drop = true
+		if err := d.run(ctx, out); err != nil {
+			return err
+		}
 	}
-	if err := r.run(ctx, out); err != nil {
-		return err
+	moved, deleted := int64(0), d.deleted
+	for done := false; !done; {
+		answer := wire.Repaired{Redriven: &wire.Redriven{}}
+		if err := p.post(ctx, "/operate/repairs", "", wire.Repair{Action: wire.Redrive}, &answer); err != nil {
+			return err
+		}
+		moved, deleted, done = moved+answer.Moved, deleted+answer.Deleted, answer.Done
 	}
-	fmt.Fprintf(out, "%d moved back to the order queue, %d deleted\n", r.moved, r.deleted)
+	fmt.Fprintf(out, "%d moved back to the order queue, %d deleted\n", moved, deleted)
 	out.notef("watch %s until nothing is pending", p.flashsale("books receipt --all"))
 	return nil
 }
 
-// deadLetters opens the dead-letter queue, to look only, and names the order queue.
-func (p *place) deadLetters(ctx context.Context) (r *redriving, source string, err error) {
+// deadLetters opens the dead-letter queue, to look only.
+func (p *place) deadLetters(ctx context.Context) (*deadLetters, error) {
 	book, err := p.ledger(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	client, source, deadLetters, err := p.queues(ctx)
-	return &redriving{client: client, book: book, deadLetters: deadLetters, found: map[string]*group{}}, source, err
+	client, queue, err := p.deadLetterQueue(ctx)
+	return &deadLetters{client: client, book: book, queue: queue, found: map[string]*group{}}, err
 }
 
-type redriving struct {
-	client      *sqs.Client
-	book        claims
-	deadLetters string
-	source      string // order queue for pending messages; empty: look only
-	drop        bool   // delete poison messages, too
+type deadLetters struct {
+	client *sqs.Client
+	book   claims
+	queue  string
+	drop   bool // delete poison messages; otherwise look only
 
-	found          map[string]*group // by reason
-	moved, deleted int
+	found   map[string]*group // by reason
+	deleted int64
 }
 
 type group struct {
@@ -103,13 +113,13 @@ type group struct {
 	example string
 }
 
-func (r *redriving) run(ctx context.Context, out io.Writer) error {
-	total, err := r.depth(ctx)
+func (d *deadLetters) run(ctx context.Context, out io.Writer) error {
+	total, err := d.depth(ctx)
 	if err != nil {
 		return err
 	}
-	limit, hide, some := total, moveHide, ""
-	if r.source == "" {
+	limit, hide, some := total, dropHide, ""
+	if !d.drop {
 		limit, hide = min(total, previewed), previewHide
 	}
 	if limit < total {
@@ -119,18 +129,18 @@ func (r *redriving) run(ctx context.Context, out io.Writer) error {
 	if total == 0 {
 		return nil
 	}
-	err = r.walk(ctx, limit, hide, out)
+	err = d.walk(ctx, limit, hide, out)
 	// A dead letter may contain anything, so it is quoted.
-	for _, why := range slices.Sorted(maps.Keys(r.found)) {
-		g := r.found[why]
+	for _, why := range slices.Sorted(maps.Keys(d.found)) {
+		g := d.found[why]
 		fmt.Fprintf(out, "  %4d  %s, for example %.120s\n", g.count, why, strconv.QuoteToASCII(g.example))
 	}
 	return err
 }
 
-func (r *redriving) depth(ctx context.Context) (int, error) {
-	attributes, err := r.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &r.deadLetters, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
+func (d *deadLetters) depth(ctx context.Context) (int, error) {
+	attributes, err := d.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &d.queue, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
 	})
 	n := 0
 	if err == nil {
@@ -144,18 +154,18 @@ func (r *redriving) depth(ctx context.Context) (int, error) {
 
 // walk settles up to limit messages once, hiding each meanwhile, and makes those that stay
 // visible again. If that fails, they reappear after their visibility timeout.
-func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, moveLimit)
+func (d *deadLetters) walk(ctx context.Context, limit int, hide time.Duration, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, dropLimit)
 	defer cancel()
 	var staying []string
 	defer func() {
 		for _, handle := range staying {
-			_, _ = r.client.ChangeMessageVisibility(context.WithoutCancel(ctx), &sqs.ChangeMessageVisibilityInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle})
+			_, _ = d.client.ChangeMessageVisibility(context.WithoutCancel(ctx), &sqs.ChangeMessageVisibilityInput{QueueUrl: &d.queue, ReceiptHandle: &handle})
 		}
 	}()
 	for seen := 0; seen < limit; {
-		got, err := r.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-			QueueUrl: &r.deadLetters, MaxNumberOfMessages: 10, VisibilityTimeout: int32(hide / time.Second), WaitTimeSeconds: 1,
+		got, err := d.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+			QueueUrl: &d.queue, MaxNumberOfMessages: 10, VisibilityTimeout: int32(hide / time.Second), WaitTimeSeconds: 1,
 		})
 		if err != nil {
 			return fmt.Errorf("read dead-letter queue: %w", err)
@@ -168,7 +178,7 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out
 		for _, m := range got.Messages { // after a failure the others stay
 			stays := true
 			if failure == nil {
-				stays, failure = r.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
+				stays, failure = d.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
 			}
 			if stays {
 				staying = append(staying, aws.ToString(m.ReceiptHandle))
@@ -182,32 +192,21 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out
 }
 
 // settle handles one message by its fate and reports whether it stays in the queue.
-func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writer) (stays bool, err error) {
-	f, why := orderq.FateOf(ctx, r.book.Claim, body)
+func (d *deadLetters) settle(ctx context.Context, body, handle string, out io.Writer) (stays bool, err error) {
+	f, why := orderq.FateOf(ctx, d.book.Claim, body)
 	why = string(f) + ": " + why
-	g := r.found[why]
+	g := d.found[why]
 	if g == nil {
 		g = &group{example: body}
-		r.found[why] = g
+		d.found[why] = g
 	}
 	g.count++
-	switch {
-	case f == orderq.FatePending && r.source != "":
-		// Send before deleting: if the program stops in between, finalizing the message
-		// twice changes nothing (P9).
-		if _, err := r.client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &r.source, MessageBody: &body}); err != nil {
-			return true, fmt.Errorf("move message: %w", err)
-		}
-		r.moved++
-	case f == orderq.FateDone && r.source != "":
-		r.deleted++
-	case f == orderq.FatePoison && r.drop:
-		fmt.Fprintf(out, "  deleted: %s: %s\n", why, strconv.QuoteToASCII(body))
-		r.deleted++
-	default:
+	if f != orderq.FatePoison || !d.drop {
 		return true, nil
 	}
-	if _, err := r.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle}); err != nil {
+	fmt.Fprintf(out, "  deleted: %s: %s\n", why, strconv.QuoteToASCII(body))
+	d.deleted++
+	if _, err := d.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &d.queue, ReceiptHandle: &handle}); err != nil {
 		return true, fmt.Errorf("delete message: %w", err)
 	}
 	return false, nil

@@ -14,7 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"flashsale/functions/operate/stack"
 	"flashsale/infra/local/sqs"
+	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
@@ -22,15 +24,9 @@ import (
 // held are the claims of a table, by user; for the user "busy" the table does not answer.
 type held map[string]sale.Claim
 
-func (h held) Claim(_ context.Context, saleID, user string) (sale.Claim, error) {
+func (h held) Claim(_ context.Context, _, user string) (sale.Claim, error) {
 	if user == "busy" {
 		return sale.Claim{}, sale.Fail(sale.Busy, errors.New("throttled"))
-	}
-	if user == "newer" {
-		return sale.Claim{}, sale.Refuse(sale.NewerVersion, "")
-	}
-	if saleID != "moutai" {
-		return sale.Claim{}, sale.Refuse(sale.SaleNotFound, "")
 	}
 	c, ok := h[user]
 	if !ok {
@@ -39,8 +35,8 @@ func (h held) Claim(_ context.Context, saleID, user string) (sale.Claim, error) 
 	return c, nil
 }
 
-// deadLetters makes a dead-letter queue with these messages, and its order queue.
-func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
+// dead makes a dead-letter queue with these messages, and says which it still has.
+func dead(t *testing.T, bodies ...string) (d *deadLetters, left func() []string) {
 	t.Helper()
 	server := sqs.New(sqs.Disorder{})
 	h := httptest.NewServer(server)
@@ -48,92 +44,32 @@ func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
 		server.Close()
 		h.Close()
 	})
-	r := &redriving{book: book, found: map[string]*group{}, client: awssqs.New(awssqs.Options{
+	d = &deadLetters{queue: h.URL + "/000000000000/dead", found: map[string]*group{}, client: awssqs.New(awssqs.Options{
 		BaseEndpoint: &h.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})}
-	for name, url := range map[string]*string{"orders": &r.source, "dead": &r.deadLetters} {
-		if err := server.Create(name, nil); err != nil {
-			t.Fatal(err)
-		}
-		*url = h.URL + "/000000000000/" + name
+	d.book = held{"alice": {ID: "C1"}, "bob": {ID: "C2", OrderID: 7}}
+	if err := server.Create("dead", nil); err != nil {
+		t.Fatal(err)
 	}
 	for _, body := range bodies {
-		if _, err := r.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &r.deadLetters, MessageBody: &body}); err != nil {
+		if _, err := d.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &d.queue, MessageBody: &body}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return r
-}
-
-func (r *redriving) lying(t *testing.T, url string) map[string]int {
-	t.Helper()
-	bodies := map[string]int{}
-	for {
-		got, err := r.client.ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10, VisibilityTimeout: 600})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got.Messages) == 0 {
-			return bodies
-		}
-		for _, m := range got.Messages {
-			bodies[aws.ToString(m.Body)]++
-		}
-	}
-}
-
-func order(user, claimID string) string {
-	return orderq.Encode(orderq.Message{SaleID: "moutai", User: user, ClaimID: claimID})
-}
-
-func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T) {
-	book := held{"alice": {ID: "C1"}, "bob": {ID: "C2", OrderID: 7}}
-	waiting, confirmed, other := order("alice", "C1"), order("bob", "C2"), order("alice", "C9")
-	nobody, unsure, garbage := order("nobody", "C1"), order("busy", "C1"), "\u009b31mnot json"
-	newer, future := order("newer", "C1"), `{"v":2,"order":{}}`
-	all := []string{waiting, confirmed, other, nobody, unsure, garbage, newer, future}
-	for _, c := range []struct {
-		name       string
-		move, drop bool
-		back, left []string
-		says       []string
-	}{
-		{"a preview", false, false, nil, all, []string{"about 8 messages", "2  unknown: for a newer release", "1  pending: moving it back", "1  done: the order", "1  poison: not an order message"}},
-		{"a redrive", true, false, []string{waiting}, []string{other, nobody, unsure, garbage, newer, future}, nil},
-		{"dropping poison", false, true, nil, []string{waiting, confirmed, unsure, newer, future}, []string{`deleted: poison: not an order message: "\u009b31mnot json"`}},
-		{"both", true, true, []string{waiting}, []string{unsure, newer, future}, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := deadLetters(t, book, all...)
-			source := r.source
-			if !c.move {
-				r.source = ""
-			}
-			r.drop = c.drop
-			var out bytes.Buffer
-			if err := r.run(t.Context(), &out); err != nil {
+	return d, func() (all []string) {
+		for {
+			got, err := d.client.ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &d.queue, MaxNumberOfMessages: 10, VisibilityTimeout: 600})
+			if err != nil {
 				t.Fatal(err)
 			}
-			contains(t, out.String(), c.says...)
-			if len(c.back) != r.moved || len(all)-len(c.back)-len(c.left) != r.deleted {
-				t.Errorf("%d moved, %d deleted", r.moved, r.deleted)
+			if len(got.Messages) == 0 {
+				slices.Sort(all)
+				return all
 			}
-			if got, want := fmt.Sprint(r.lying(t, source)), fmt.Sprint(counted(c.back)); got != want {
-				t.Errorf("the order queue has %s, want %s", got, want)
+			for _, m := range got.Messages {
+				all = append(all, aws.ToString(m.Body))
 			}
-			if got, want := fmt.Sprint(r.lying(t, r.deadLetters)), fmt.Sprint(counted(c.left)); got != want {
-				t.Errorf("the dead-letter queue has %s, want %s", got, want)
-			}
-		})
-	}
-}
-
-func TestAPreviewOfALongQueueSaysHowManyItLooksAt(t *testing.T) {
-	r := deadLetters(t, held{}, slices.Repeat([]string{"x"}, 101)...)
-	r.source = ""
-	var out bytes.Buffer
-	if err := r.run(t.Context(), &out); err != nil || !strings.HasPrefix(out.String(), "the dead-letter queue holds about 101 messages, of which it looks at 100\n") {
-		t.Errorf("%v, %s", err, &out)
+		}
 	}
 }
 
@@ -147,22 +83,65 @@ func (s stopper) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestWhatAnInterruptedRedriveLeavesIsThereForTheNextOne(t *testing.T) {
-	r := deadLetters(t, held{}, "a", "b", "c")
-	r.drop = true
-	ctx, interrupt := context.WithCancel(t.Context())
-	if err := r.run(ctx, stopper(interrupt)); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
+func TestDeadLettersAreLookedAtAndPoisonIsDeletedOnlyOnRequest(t *testing.T) {
+	letter := func(user, claimID string) string {
+		return orderq.Encode(orderq.Message{SaleID: "moutai", User: user, ClaimID: claimID})
 	}
-	if got := r.lying(t, r.deadLetters); len(got) != 3 {
-		t.Errorf("the dead-letter queue shows %v, want all", got)
+	stays := []string{letter("alice", "C1"), letter("bob", "C2"), letter("busy", "C1"), `{"v":2,"order":{}}`}
+	slices.Sort(stays)
+	all := append([]string{letter("alice", "C9"), letter("nobody", "C1"), "\u009b31mnot json"}, stays...)
+	for drop, want := range map[bool]string{false: "1  poison: not an order message", true: `deleted: poison: not an order message: "\u009b31mnot json"`} {
+		d, left := dead(t, all...)
+		d.drop = drop
+		var out bytes.Buffer
+		if err := d.run(t.Context(), &out); err != nil {
+			t.Fatal(err)
+		}
+		contains(t, out.String(), "about 7 messages", "1  unknown: for a newer release", "1  pending: moving it back", "1  done: the order", want)
+		rest := slices.Sorted(slices.Values(all))
+		if drop {
+			rest = stays
+		}
+		if got := left(); !slices.Equal(got, rest) || int(d.deleted) != len(all)-len(rest) {
+			t.Errorf("drop %t: %q are left, and %d deleted", drop, got, d.deleted)
+		}
+	}
+	d, _ := dead(t, slices.Repeat([]string{"x"}, 101)...)
+	var out bytes.Buffer
+	if err := d.run(t.Context(), &out); err != nil || !strings.HasPrefix(out.String(), "the dead-letter queue holds about 101 messages, of which it looks at 100\n") {
+		t.Errorf("%v, %s", err, &out)
+	}
+	// What an interrupted run leaves is there for the next one.
+	d, left := dead(t, "a", "b", "c")
+	d.drop = true
+	ctx, interrupt := context.WithCancel(t.Context())
+	if err := d.run(ctx, stopper(interrupt)); !errors.Is(err, context.Canceled) || len(left()) != 3 {
+		t.Errorf("%v", err)
 	}
 }
 
-func counted(bodies []string) map[string]int {
-	n := map[string]int{}
-	for _, b := range bodies {
-		n[b]++
-	}
-	return n
+func TestOperateFunctionMovesDeadLettersBackAndSendsLostMessagesAgain(t *testing.T) {
+	selling(t, sale.Creation{}, func(t *testing.T, w *world) {
+		p, err := w.book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "alice"})
+		w.ok(p, err)
+		waiting := orderq.Encode(orderq.Message{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID})
+		w.letters = [][]stack.DeadLetter{{{Body: waiting}, {Body: "x"}}, {{Body: waiting}}}
+		w.says("queue redrive", 0, "2 moved back to the order queue, 0 deleted\n", "watch `flashsale books receipt --all --env dev` until nothing is pending")
+		if want := fmt.Sprint([]string{"back " + waiting, "back " + waiting}); fmt.Sprint(w.settled) != want {
+			t.Errorf("settled are %s, want %s", w.settled, want)
+		}
+		w.says("order show --sale moutai --buyer alice", 0, ": the order queue has 7 messages waiting or being processed; reconcile sends its message again, `flashsale order resend --sale moutai --env dev` at once\n")
+		w.says("order resend moutai --dry-run", 0, "moutai has orders that nobody has counted yet; the messages of those without an id would be sent again; nothing was sent\n")
+		for answer, want := range map[string]string{
+			`{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +
+				"`flashsale books receipt moutai --env dev` counts them\n",
+			`{"resent":7,"receipts":[{"saleId":"moutai","pending":7}]}`: "moutai: 7 order messages were sent again; 7 orders had no id; `flashsale books receipt moutai --env dev` counts them\n",
+			`{"resent":7,"receipts":[]}`:                                "moutai: messages are being sent again, and not every order was looked at yet: repeat the command for the others; `flashsale books receipt moutai --env dev` counts them\n",
+		} {
+			w.reconciles = answer
+			if said := w.says("order resend --sale moutai", 0); said != want {
+				t.Errorf("%q, want %q", said, want)
+			}
+		}
+	})
 }

@@ -1,50 +1,73 @@
 package operator
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
+
+	"flashsale/functions/operate/refundlist"
+	"flashsale/functions/operate/wire"
 	"flashsale/infra/kit/spreadsheet"
-	"flashsale/shared/ledger"
-	"flashsale/shared/orderid"
+	"flashsale/infra/ops/cli"
+	"flashsale/shared/sale"
 )
 
 const unknownOrders = "(no such order)"
 
-// refunds lists the refunds of sales, the done ones, too, and what it has found before an error. It asks every sale
-// that was ever listed and does not rely on refundAt in the list: this is the list by which money goes back.
-func refunds(ctx context.Context, p *place, o options, out *terminal) error {
-	book, err := p.ledger(ctx)
-	if err != nil {
-		return err
-	}
-	ids, err := p.refundable(ctx, book, o.sales())
-	if err != nil {
-		return err
+// listRefunds lists the refunds of sales, the done ones, too, and what it has found before an error. It asks for every
+// sale that was ever listed: this is the list by which money goes back.
+func listRefunds(ctx context.Context, p *place, o options, out *terminal) error {
+	ids := o.sales()
+	if ids[0] == "" {
+		all, err := p.saleList(ctx)
+		if err != nil {
+			return err
+		}
+		ids = nil
+		for _, s := range all.Sales {
+			ids = append(ids, s.SaleID)
+		}
+		ids = append(ids, "") // the payments of unknown orders
 	}
 	list := out.list("sale payment amount currency order reason since refunded")
 	text, word := spreadsheet.Text, spreadsheet.Word
 	var unread error
 	due, done := 0, 0
 	for _, id := range ids {
-		found, err := book.Refunds(ctx, id)
-		if err != nil { // it does not hide those of the others
-			unread = errors.Join(unread, fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err))
-		}
-		for _, r := range found {
-			order, refunded := "", spreadsheet.Cell{Plain: "DUE"}
-			if r.OrderID != 0 {
-				order = orderid.String(r.OrderID)
+		page := wire.Refunds{Next: "first"}
+		for after := ""; page.Next != ""; after = page.Next {
+			page = wire.Refunds{}
+			err := p.read(ctx, "/operate/refunds", nil, map[string]string{"saleId": id, "after": after}, &page)
+			if err == nil && page.Unreadable > 0 {
+				err = sale.Refusef(sale.NewerVersion, "%d cannot be read by this release", page.Unreadable)
 			}
-			if due++; !r.RefundedAt.IsZero() {
-				due, done, refunded = due-1, done+1, text(instant(r.RefundedAt))
+			if _, none := errors.AsType[refusal](err); none && id == o["sale"] {
+				return err // that nothing is due of it would be no answer
 			}
-			if err := list.add(listedRefund{id, order, refundOf(r)},
-				text(cmp.Or(id, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(order),
-				word(string(r.Reason)), text(instant(r.At)), refunded); err != nil {
-				return err
+			if err != nil { // it does not hide those of the others
+				unread = errors.Join(unread, fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err))
+			}
+			for _, r := range page.Refunds {
+				refunded := spreadsheet.Cell{Plain: "DUE"}
+				if due++; r.RefundedAt != "" {
+					due, done, refunded = due-1, done+1, text(instant(when(r.RefundedAt)))
+				}
+				if err := list.add(r, text(cmp.Or(id, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(r.OrderID),
+					word(string(r.Reason)), text(instant(when(r.At))), refunded); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -55,27 +78,245 @@ func refunds(ctx context.Context, p *place, o options, out *terminal) error {
 	return nil
 }
 
-type listedRefund struct {
-	SaleID  string `json:"saleId,omitempty"` // none of an unknown order
-	OrderID string `json:"orderId,omitempty"`
-	refundJSON
-}
-
-// refundable are the sales that may have refunds, at the end "" for those of unknown orders, if none is given.
-func (p *place) refundable(ctx context.Context, book *ledger.Ledger, ids []string) ([]string, error) {
-	if ids[0] != "" {
-		_, err := book.Existing(ctx, ids[0]) // that nothing is due of it would be no answer
-		return ids, err
-	}
-	listed, err := p.sales(ctx)
-	ids = nil
-	for _, l := range listed {
-		ids = append(ids, l.SaleID)
-	}
-	return append(ids, ""), err
-}
-
 // money is an amount as the lists have it.
 func money(amount int64, currency string) string {
 	return spreadsheet.Amount(amount, currency).Plain + " " + currency
+}
+
+// markAtOnce is how many requests to mark are under way at a time.
+const markAtOnce = 4
+
+// mark marks refunds as done in the operator's name, each once. It moves no money: the operator refunds at the
+// payment provider. Without a sale it looks for them in every sale, and among those of unknown orders.
+func mark(ctx context.Context, p *place, o options, out *terminal) error {
+	// Under a title a payment is one, whatever it is called.
+	text, err := []byte("payment\n\""+strings.ReplaceAll(o["payment"], `"`, `""`)+"\"\n"), error(nil)
+	switch {
+	case (o["payment"] == "") == (o["file"] == ""):
+		return cli.Usagef("give the payment, such as 'stripe#pi_1', or --file with one on each line")
+	case o["file"] == "-":
+		text, err = io.ReadAll(out.command.InOrStdin())
+	case o["file"] != "":
+		text, err = os.ReadFile(o["file"])
+	}
+	if err != nil {
+		return cli.Usagef("read the file: %w", err)
+	}
+	m := &marking{o: o, p: p, out: out, counts: map[string]int{}}
+	if err := m.readList(ctx, text); err != nil {
+		return err
+	}
+	var due []*wire.Row
+	for _, one := range m.rows {
+		if one.Outcome == refundlist.Due {
+			due = append(due, one)
+		} else {
+			m.tell(one)
+		}
+	}
+	var failed error
+	if !o.has("dry-run") {
+		if o["file"] != "" && len(due) > 0 {
+			if err := out.ask(fmt.Sprintf("Mark %d as refunded, %s? A mark moves no money, and cannot be taken back.", len(due), total(due))); err != nil {
+				return err
+			}
+		}
+		failed = m.markAll(ctx, due)
+	}
+	for _, one := range due {
+		m.tell(one)
+	}
+	return m.sum(failed)
+}
+
+// marking is what is told of a list.
+type marking struct {
+	wire.List // its last part, without its rows
+	rows      []*wire.Row
+	o         options
+	p         *place
+	out       *terminal
+	counts    map[string]int
+}
+
+// readList asks what a file means, and marks nothing.
+func (m *marking) readList(ctx context.Context, text []byte) error {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(text)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	request := wire.ReadList{List: base64.StdEncoding.EncodeToString(packed.Bytes()), SaleID: m.o["sale"], Group: m.o["group"]}
+	name := cmp.Or(m.o["file"], m.o["payment"])
+	if name == "-" {
+		name = "stdin"
+	}
+	for more := true; more; more = m.Next != 0 {
+		request.After, m.List = m.Next, wire.List{Problem: "too-long"}
+		if len(request.List) < wire.MaxList-1024 { // the rest of the request
+			m.List = wire.List{}
+			if err := m.p.post(ctx, "/operate/refunds/list", "", request, &m.List); err != nil {
+				return err
+			}
+		}
+		switch m.Problem {
+		case "":
+		case refundlist.Packed:
+			return cli.Usagef("%s is packed, or a workbook: unpack it, or save it as CSV", name)
+		case "too-long", refundlist.TooMany:
+			return cli.Usagef("%s is longer than 32 MB, or 5 MB packed, or names more than 200,000 payments: split it, each part with the line of titles", name)
+		default:
+			return cli.Usagef("nothing is marked: %s is a provider's list without its columns %s", name, strings.Join(m.Missing, ", "))
+		}
+		for _, raw := range m.Rows {
+			row := wire.Row{Refund: &wire.Refund{}}
+			if err := json.Unmarshal(raw, &row); err != nil {
+				return fmt.Errorf("read the answer: %w", err)
+			}
+			m.rows = append(m.rows, &row)
+		}
+	}
+	if len(m.rows) == 0 {
+		return cli.Usagef("%s names no payment that went back; there must be one on each line, such as stripe#pi_1, or a provider's list", name)
+	}
+	return nil
+}
+
+// markAll has OperateFunction mark refunds.
+func (m *marking) markAll(ctx context.Context, all []*wire.Row) error {
+	bySale := map[string][]*wire.Row{}
+	for _, one := range all {
+		bySale[one.Refund.SaleID] = append(bySale[one.Refund.SaleID], one)
+	}
+	if _, err := m.p.operator(ctx); err != nil {
+		return err
+	}
+	show, clear := m.out.progress("refunds")
+	defer clear()
+	var group errgroup.Group
+	group.SetLimit(markAtOnce)
+	var lock sync.Mutex
+	done := 0
+	for saleID, ofSale := range bySale {
+		for some := range slices.Chunk(ofSale, wire.MostMarks) {
+			group.Go(func() error {
+				err := m.markSome(ctx, saleID, some)
+				lock.Lock()
+				defer lock.Unlock()
+				done += len(some)
+				show(int64(done), int64(len(all)))
+				return err
+			})
+		}
+	}
+	return group.Wait()
+}
+
+func (m *marking) markSome(ctx context.Context, saleID string, some []*wire.Row) error {
+	request := wire.Mark{SaleID: saleID}
+	for _, one := range some {
+		request.Payments = append(request.Payments, one.Refund.Payment)
+	}
+	var answer wire.Marks
+	if err := m.p.post(ctx, "/operate/refunds", "", request, &answer); err != nil {
+		return err
+	}
+	if len(answer.Refunds) != len(some) {
+		return errUnsaid
+	}
+	for i, a := range answer.Refunds { // in the order in which it was asked
+		if some[i].Outcome = a.Outcome; a.Refund == nil {
+			continue
+		}
+		// It was due a moment ago: an answer was lost.
+		if some[i].Refund = a.Refund; a.Outcome == wire.Already && a.Refund.RefundedBy == m.p.asker.Actor {
+			some[i].Outcome = wire.Done
+		}
+	}
+	return nil
+}
+
+// tell says what became of a payment: of a file's only if it is not as was asked for, or not yet.
+func (m *marking) tell(one *wire.Row) {
+	text, outcome := says(one, m.o)
+	if m.counts[outcome]++; m.o["file"] == "" {
+		fmt.Fprintln(m.out, text)
+	} else if outcome != wire.Done && outcome != refundlist.Due {
+		fmt.Fprintf(m.out, "line %d: %s\n", one.Line, text)
+	}
+}
+
+// sum says how many were marked, and why not all were.
+func (m *marking) sum(failed error) error {
+	n, done := m.counts[wire.Done], "are marked as refunded now"
+	open := m.counts[refundlist.Due]
+	if m.o.has("dry-run") {
+		n, done, open = open, "would be marked as refunded", 0
+	}
+	if m.o["file"] != "" {
+		fmt.Fprintf(m.out, "of %d payments %d %s; marked before: %d, named twice: %d, unknown: %d, open: %d\n",
+			len(m.rows), n, done, m.counts[refundlist.Already], m.counts[refundlist.Doubled], m.counts[refundlist.Unknown], open)
+		if m.Others > 0 {
+			fmt.Fprintf(m.out, "the file has %d rows of other kinds, which mark nothing: what was paid, and refunds that failed or are not finished\n", m.Others)
+		}
+	}
+	if m.Unreadable > 0 {
+		m.out.notef("%d refunds cannot be read by this release; they are told as unknown", m.Unreadable)
+	}
+	switch parts := m.counts[refundlist.Part] + m.counts[refundlist.Unsaid]; {
+	case failed != nil || open > 0:
+		return fmt.Errorf("not all are marked: %w; repeat the command: it marks a refund once", cmp.Or(failed, errNoAnswer))
+	case parts > 0:
+		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, of which the file pays back a part, in another currency, or does not say how much; pay back the rest, and mark them by name", parts))
+	case m.counts[refundlist.Unknown] > 0:
+		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, without a refund; %s lists those that are due, each with its sale",
+			m.counts[refundlist.Unknown], m.p.flashsale("refund list")))
+	}
+	return nil
+}
+
+// says is what is told of a payment, and as what it counts: any outcome that is not told here is of a refund that may
+// be marked later.
+func says(r *wire.Row, o options) (text, outcome string) {
+	what := r.Refund.Payment + ", " + money(r.Refund.Amount, r.Refund.Currency) + ", "
+	since := instant(when(r.Refund.RefundedAt))
+	if r.Refund.RefundedBy != "" {
+		since += " by " + r.Refund.RefundedBy
+	}
+	switch r.Outcome {
+	case refundlist.Doubled:
+		return fmt.Sprintf("%s is in line %d, too", r.Payment, r.First), r.Outcome
+	case refundlist.Unknown:
+		text = "no refund of " + r.Payment + " is due"
+		if of := cmp.Or(o["sale"], o["group"]); of != "" {
+			text += " in " + of
+		}
+		return text, r.Outcome
+	case refundlist.Part:
+		return what + "is not marked: the file pays " + r.Back + " of it back", r.Outcome
+	case refundlist.Unsaid:
+		return what + "is not marked: the file does not say how much of it went back", r.Outcome
+	case wire.Done:
+		return what + "is marked as refunded at " + since, r.Outcome
+	case refundlist.Already:
+		return what + "was marked as refunded at " + since + ", and nothing changed now: do not pay it back again", r.Outcome
+	}
+	if o.has("dry-run") {
+		return what + "would be marked as refunded; nothing was changed", refundlist.Due
+	}
+	return what + "is not marked: ask again", refundlist.Due
+}
+
+// total sums refunds by currency.
+func total(all []*wire.Row) string {
+	sums, texts := map[string]int64{}, []string{}
+	for _, one := range all {
+		sums[one.Refund.Currency] += one.Refund.Amount
+	}
+	for code, sum := range sums {
+		texts = append(texts, money(sum, code))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, " + ")
 }

@@ -1,8 +1,6 @@
 package operator
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,16 +11,9 @@ import (
 
 func TestACommandThatCannotBeMeantIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 	config, calls := account(t, nil)
-	file := func(text string) string {
-		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	const claim = `{"service":"purchase","saleId":"moutai","user":"bob","claimId":"c","shard":0,"acceptedAt":1}`
 	replay := func(log string) []string {
-		return []string{"table", "replay", "--table", "T", "--at", "2026-11-11T12:04:00Z", "--log", file(log)}
+		return []string{"table", "replay", "--table", "T", "--at", "2026-11-11T12:04:00Z", "--log", file(t, log)}
 	}
 	record := func(option, value string) []string {
 		return []string{"payment", "record", "--yes", "--provider", "stripe", "--sale", "moutai", "--order", "523415642750058497", "--payment", "pi_1", "--amount", "89900", "--currency", "CNY", "--" + option, value}
@@ -31,7 +22,7 @@ func TestACommandThatCannotBeMeantIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		"there are: dev, other":                                     {"books", "list", "--env", "staging"},
 		"there is no stack none in the region eu-west-1":            {"queue", "show", "--env", "other"},
 		"--env: \"staging\": no such environment":                   {"sale", "pause", "moutai", "--env", "staging"},
-		"belong to a --table":                                       {"queue", "show", "--queue", "q"},
+		"belongs to a --table":                                      {"queue", "show", "--dead-letter-queue", "q"},
 		"a table alone is not enough":                               {"sale", "pause", "moutai", "--table", "T"},
 		"a table has no queues":                                     {"queue", "show", "--table", "T"},
 		"\"a b\" is not a sale id":                                  {"books", "receipt", "a b"},
@@ -67,7 +58,7 @@ func TestACommandThatCannotBeMeantIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		"give one of a sale and --unknown":                          {"event", "republish"},
 		"give one of a sale and --unknown, which":                   {"event", "republish", "moutai", "--unknown"},
 		"the system publishes no events":                            {"event", "republish", "moutai", "--table", "T"},
-		"queue redrive asks before it goes on":                      {"queue", "redrive", "--drop-poison", "--table", "T", "--queue", "q", "--dead-letter-queue", "d"},
+		"queue redrive asks before it goes on":                      {"queue", "redrive", "--drop-poison", "--table", "T", "--dead-letter-queue", "d"},
 		"draw verify: name the sale: flashsale draw verify":         {"draw", "verify"},
 		"\"al\\x00ice\" is not a buyer's id":                        {"draw", "verify", "moutai", "--buyer", "al\x00ice"},
 		"give --buyer and --nonce together":                         {"draw", "verify", "moutai", "--buyer", "alice"},
@@ -76,7 +67,7 @@ func TestACommandThatCannotBeMeantIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		"a table alone is not enough, because a function":           {"draw", "show", "moutai", "--table", "T"},
 		"no instant":                {"table", "replay", "--table", "T", "--at", "noon", "--log", "none"},
 		"--log FILE":                {"table", "check", "--table", "T", "--at", "2026-11-11T12:04:00Z"},
-		"of a running stack is not": {"table", "replay", "--at", "2026-11-11T12:04:00Z", "--log", file(claim)},
+		"of a running stack is not": {"table", "replay", "--at", "2026-11-11T12:04:00Z", "--log", file(t, claim)},
 		"name no order":             replay("START\n"),
 		"line 2: unexpected end":    replay(claim + "\n" + claim[:40]),
 		"missing or malformed":      replay(strings.Replace(claim, `"shard":0,`, "", 1)),
@@ -100,7 +91,7 @@ func TestACommandThatCannotBeMeantIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		if !slices.ContainsFunc(args, func(a string) bool { return a == "--env" || a == "--table" || a == "--url" }) {
 			args = append(args, "--env", "dev")
 		}
-		said, code := (&place{}).at(t, nil, nil, args...)
+		said, code := (&place{}).at(t.Context(), nil, nil, args...)
 		if !strings.HasPrefix(said, "flashsale: ") || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
 			t.Errorf("%q: said %q, want %q", args, said, want)
 		}

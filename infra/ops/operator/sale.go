@@ -9,79 +9,33 @@ import (
 	"slices"
 	"time"
 
+	"flashsale/functions/operate/wire"
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
 
-// saleMembers are what OperateFunction shows of a sale, and answers to a change of it.
-type saleMembers struct {
-	SaleID     string    `json:"saleId"`
-	Name       string    `json:"name"`
-	State      string    `json:"state"` // as on the sale's page, or DRAFT
-	Paused     bool      `json:"paused"`
-	OpensAt    time.Time `json:"opensAt"`
-	ClosesAt   time.Time `json:"closesAt"`
-	RecalledAt time.Time `json:"recalledAt"`
-	RecallNote string    `json:"recallNote"`
-	LimitGroup string    `json:"limitGroup"`
-	Shards     int       `json:"shards"`
-	PayWithin  int64     `json:"payWithin"` // seconds
-	LateDays   int64     `json:"lateDays"`
-	Price      int64     `json:"price"`
-	Currency   string    `json:"currency"`
-	PayUntil   time.Time `json:"payUntil"` // of all unpaid orders, zero if nobody has given more time
-	Drained    bool      `json:"drained"`
-	Seeded     int64     `json:"seeded"`
-	Error      string    `json:"error"` // why it could not be read
-	Books      *audited  `json:"books"` // nil before its first audit
-	// Of one sale only.
-	Seen  string `json:"seen"`
-	Offer struct {
-		Image string `json:"image"`
-		About string `json:"about"`
-		Link  string `json:"link"`
-	} `json:"offer"`
-	Draw struct {
-		EnterFrom  time.Time `json:"enterFrom"`
-		EnterUntil time.Time `json:"enterUntil"`
-		KeepHours  int64     `json:"keepHours"` // 0 of a sale without a draw
-		Call       int64     `json:"call"`
-		From       time.Time `json:"from"` // of the newest call
-		Until      time.Time `json:"until"`
-		Open       bool      `json:"open"`
-	} `json:"draw"`
-	Remaining *struct {
-		Units int64 `json:"units"`
-	} `json:"remaining"`
-}
-
+// listedSale is a sale as OperateFunction shows it. Terms, draw and offer that it does not have are empty.
 type listedSale struct {
-	saleMembers
+	wire.Sale
 	raw json.RawMessage // all that the function shows
 }
 
 func (s *listedSale) UnmarshalJSON(text []byte) error {
 	s.raw = bytes.Clone(text)
-	return json.Unmarshal(text, &s.saleMembers)
+	s.Terms = &wire.Terms{Draw: &wire.Draw{}, Offer: &wire.Offer{}}
+	return json.Unmarshal(text, &s.Sale)
 }
 
-// audited is the last audit of a sale that counted all of it.
-type audited struct {
-	AsOf       time.Time `json:"asOf"`
-	Stock      int64     `json:"stock"`
-	Pending    int64     `json:"pending"`
-	Confirmed  int64     `json:"confirmed"`
-	Paid       int64     `json:"paid"`
-	Unpaid     int64     `json:"unpaid"`
-	Released   int64     `json:"released"`
-	RefundsDue int64     `json:"refundsDue"`
-	Balanced   bool      `json:"balanced"`
+// when is an instant as OperateFunction writes it, zero if there is none.
+func when(text string) time.Time {
+	t, _ := time.Parse(time.RFC3339, text)
+	return t
 }
 
 type saleList struct {
-	AsOf    time.Time
+	AsOf    string
 	Version string // of the function's release
 	Sales   []listedSale
 }
@@ -135,7 +89,7 @@ func sales(ctx context.Context, p *place, o options, out *terminal) error {
 	list := out.list("sale -name -group state -opens closes seeded audited left pending -confirmed paid unpaid released refundsDue " +
 		"books error")
 	for _, s := range all.Sales {
-		if err := list.add(s.raw, s.cells(all.AsOf)...); err != nil {
+		if err := list.add(s.raw, s.cells(when(all.AsOf))...); err != nil {
 			return err
 		}
 	}
@@ -147,23 +101,20 @@ func (s listedSale) cells(asOf time.Time) []spreadsheet.Cell {
 	state, books := spreadsheet.Word(s.State), make([]spreadsheet.Cell, 9)
 	state.Plain = s.state()
 	if b := s.Books; b != nil {
-		audited := moment(b.AsOf)
-		audited.Plain = max(asOf.Sub(b.AsOf), 0).Truncate(time.Second).String() + " ago"
+		verdict := "NOT BALANCED"
+		if b.Balanced {
+			verdict = "balanced"
+		}
+		audited := moment(when(b.AsOf))
+		audited.Plain = max(asOf.Sub(when(b.AsOf)), 0).Truncate(time.Second).String() + " ago"
 		books = []spreadsheet.Cell{
 			audited, number(b.Stock), number(b.Pending), number(b.Confirmed), number(b.Paid), number(b.Unpaid), number(b.Released),
-			number(b.RefundsDue), spreadsheet.Word(b.verdict()),
+			number(b.RefundsDue), spreadsheet.Word(verdict),
 		}
 	}
 	return slices.Concat([]spreadsheet.Cell{
-		text(s.SaleID), text(s.Name), text(s.LimitGroup), state, moment(s.OpensAt), moment(s.ClosesAt), number(s.Seeded),
-	}, books, []spreadsheet.Cell{text(s.Error)})
-}
-
-func (b *audited) verdict() string {
-	if b.Balanced {
-		return "balanced"
-	}
-	return "NOT BALANCED"
+		text(s.SaleID), text(s.Name), text(s.LimitGroup), state, moment(when(s.OpensAt)), moment(when(s.ClosesAt)), number(s.Seeded),
+	}, books, []spreadsheet.Cell{text(string(s.Error))})
 }
 
 // showSale tells how one sale stands, and who changed it last.
@@ -189,7 +140,7 @@ func (s listedSale) state() string {
 	if s.Drained {
 		state += ", drained"
 	}
-	if !s.RecalledAt.IsZero() {
+	if s.RecalledAt != "" {
 		if state != string(sale.PhaseRecalled) {
 			state += ", recalled"
 		}
@@ -211,12 +162,12 @@ func (s listedSale) orders() string {
 		open = b.Unpaid // a cancelled order whose unit is kept is neither paid nor released
 	}
 	return fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d over, as counted at %s",
-		b.Pending, open, b.Paid, b.Confirmed-b.Paid-open, instant(b.AsOf))
+		b.Pending, open, b.Paid, b.Confirmed-b.Paid-open, instant(when(b.AsOf)))
 }
 
 func (s listedSale) stands() string {
 	text := fmt.Sprintf("%s is %s, sells from %s to %s, and has %d units in all",
-		s.SaleID, s.State, exactly(s.OpensAt), exactly(s.ClosesAt), s.Seeded)
+		s.SaleID, s.State, exactly(when(s.OpensAt)), exactly(when(s.ClosesAt)), s.Seeded)
 	if s.Remaining != nil {
 		text += fmt.Sprintf(", of which %d are left", s.Remaining.Units)
 	}

@@ -8,13 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
 	requests "flashsale/shared/change"
 	"flashsale/shared/httpapi"
@@ -30,23 +28,6 @@ func notDone(what string, err error) error {
 		return cli.Bad(fmt.Errorf("NOT %s: %s", what, refused.Detail))
 	}
 	return err
-}
-
-// changed is a function's answer to a change of a sale. Which fields are set depends on
-// the action.
-type changed struct {
-	saleMembers
-	Applied   bool      `json:"applied"`
-	Withdrawn int64     `json:"withdrawn"`
-	ChangedAt time.Time `json:"changedAt"`
-	Image     string    `json:"image"`
-	About     string    `json:"about"`
-	Link      string    `json:"link"`
-	// Of an order that is cancelled.
-	OrderID     string    `json:"orderId"`
-	CancelledAt time.Time `json:"cancelledAt"`
-	Unit        sale.Unit `json:"unit"`
-	Payment     string    `json:"payment"` // that goes back
 }
 
 // A change is a command that asks OperateFunction to change a sale.
@@ -66,7 +47,7 @@ type change struct {
 	would   string // what it would do, to go on behind "it would"
 	open    bool   // a recalled sale refuses it
 	// say describes the sale as it is now, or fails if it is not as asked.
-	say func(c changed, o options, p *place) (string, error)
+	say func(c requests.Answer, o options, p *place) (string, error)
 }
 
 type mayHappen struct{ error }
@@ -81,36 +62,36 @@ var changes = []change{
 	{
 		action: "pause", short: "Sell no unit any more, until the sale is resumed", example: "flashsale sale pause moutai --note 'wrong price'", done: "PAUSED",
 		would: "be paused: no unit would be sold until it is resumed",
-		say: func(c changed, _ options, p *place) (string, error) {
+		say: func(c requests.Answer, _ options, p *place) (string, error) {
 			if !c.Paused {
 				return "", errUnsaid
 			}
 			until := "until " + p.flashsale("sale resume "+c.SaleID)
-			if !c.RecalledAt.IsZero() {
+			if c.RecalledAt != "" {
 				until = "any more, because it was recalled"
 			}
-			return fmt.Sprintf("%s has been paused since %s: no unit is sold %s", c.SaleID, at(c.ChangedAt), until), nil
+			return fmt.Sprintf("%s has been paused since %s: no unit is sold %s", c.SaleID, at(when(c.ChangedAt)), until), nil
 		},
 	},
 	{
 		action: "resume", short: "Let a paused sale go on", example: "flashsale sale resume moutai", sees: true, done: "RESUMED",
 		would: "be resumed", open: true,
-		say: func(c changed, _ options, _ *place) (string, error) {
+		say: func(c requests.Answer, _ options, _ *place) (string, error) {
 			if c.Paused {
 				return "", errUnsaid
 			}
-			return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), exactly(c.OpensAt), exactly(c.ClosesAt)), nil
+			return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(when(c.ChangedAt)), exactly(when(c.OpensAt)), exactly(when(c.ClosesAt))), nil
 		},
 	},
 	{
 		action: "reschedule", short: "Give a sale other instants", example: "flashsale sale reschedule moutai --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z",
 		flags: "opens closes until", sees: true, done: "RESCHEDULED", members: instants("opens closes", "both: --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z"),
 		would: "be rescheduled", open: true,
-		say: func(c changed, o options, p *place) (string, error) {
-			if exactly(c.OpensAt) != o["opens"] || exactly(c.ClosesAt) != o["closes"] {
+		say: func(c requests.Answer, o options, p *place) (string, error) {
+			if exactly(when(c.OpensAt)) != o["opens"] || exactly(when(c.ClosesAt)) != o["closes"] {
 				return "", errUnsaid
 			}
-			text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), o["opens"], o["closes"])
+			text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(when(c.ChangedAt)), o["opens"], o["closes"])
 			if until, given := o["until"]; given {
 				text += ", and its newest call lasts until " + until
 			}
@@ -124,18 +105,18 @@ var changes = []change{
 		action: "extend", short: "Give all unpaid orders of a sale more time", example: "flashsale sale extend moutai --until 2026-11-12T12:00:00Z",
 		flags: "until", sees: true, done: "EXTENDED", members: instants("until", "one such as --until 2026-11-12T12:00:00Z"),
 		would: "give every unpaid order more time", open: true,
-		say: func(c changed, o options, _ *place) (string, error) {
-			if until, _ := time.Parse(time.RFC3339, o["until"]); c.PayUntil.Before(until) { // somebody may have given more
+		say: func(c requests.Answer, o options, _ *place) (string, error) {
+			if until, _ := time.Parse(time.RFC3339, o["until"]); when(c.PayUntil).Before(until) { // somebody may have given more
 				return "", errUnsaid
 			}
-			return fmt.Sprintf("every unpaid order of %s may be paid until %s, those that are made later, too", c.SaleID, exactly(c.PayUntil)), nil
+			return fmt.Sprintf("every unpaid order of %s may be paid until %s, those that are made later, too", c.SaleID, exactly(when(c.PayUntil))), nil
 		},
 	},
 	{
 		action: "describe", short: "Change what buyers read of a sale", example: "flashsale sale describe moutai --name 'Moutai 2026' --about '53 %'",
 		flags: "name image about link", sees: true, done: "DESCRIBED", members: description,
 		would: "be shown otherwise",
-		say: func(c changed, o options, _ *place) (string, error) {
+		say: func(c requests.Answer, o options, _ *place) (string, error) {
 			shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
 			for name, asked := range o {
 				if shown, known := shown[name]; known && shown != asked && (name != "name" || asked != "") {
@@ -158,7 +139,7 @@ var changes = []change{
 		action: "add", short: "Add units, once for each id", example: "flashsale sale add moutai --stock 50 --id third-batch",
 		flags: "stock", sees: true, needs: "id", done: "ADDED", members: units,
 		would: "get units more", open: true,
-		say: func(c changed, o options, p *place) (string, error) {
+		say: func(c requests.Answer, o options, p *place) (string, error) {
 			if !c.Applied {
 				return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
 					o["stock"], o["id"], c.Seeded), nil
@@ -171,7 +152,7 @@ var changes = []change{
 		action: "withdraw", short: "Take unsold units away, once for each id", example: "flashsale sale withdraw moutai --stock 10 --id kept-back",
 		flags: "stock", sees: true, needs: "id", done: "WITHDRAWN", members: units,
 		would: "lose units that nobody holds, as far as there are so many",
-		say: func(c changed, o options, p *place) (string, error) {
+		say: func(c requests.Answer, o options, p *place) (string, error) {
 			text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, o["stock"], c.Seeded)
 			if !c.Applied {
 				text = fmt.Sprintf("%s: %d of %s units were withdrawn earlier under the name %s, and nothing changed now; %d stay seeded", c.SaleID,
@@ -187,13 +168,13 @@ var changes = []change{
 		action: "recall", short: "End a sale for ever: orders are released, and payments go back", example: "flashsale sale recall moutai --note 'the soles come off'",
 		done: "RECALLED", members: reason, confirm: confirmRecall,
 		would: "be recalled for ever: every order that is not paid would be released, and every payment go back",
-		say: func(c changed, _ options, p *place) (string, error) {
-			if c.RecalledAt.IsZero() || !c.Paused {
+		say: func(c requests.Answer, _ options, p *place) (string, error) {
+			if c.RecalledAt == "" || !c.Paused {
 				return "", errUnsaid
 			}
-			text := fmt.Sprintf("%s was recalled at %s: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; ", c.SaleID, instant(c.RecalledAt))
+			text := fmt.Sprintf("%s was recalled at %s: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; ", c.SaleID, instant(when(c.RecalledAt)))
 			if !c.Applied {
-				text = fmt.Sprintf("%s was recalled at %s, and nothing changed now; ", c.SaleID, instant(c.RecalledAt))
+				text = fmt.Sprintf("%s was recalled at %s, and nothing changed now; ", c.SaleID, instant(when(c.RecalledAt)))
 			}
 			return text + p.flashsale("refund list "+c.SaleID) + " lists what must be paid back", nil
 		},
@@ -252,14 +233,16 @@ func (c change) asked(s listedSale, members map[string]any) (asks sale.Change, e
 
 // asSold is the sale as far as the rules of edits need it.
 func (s listedSale) asSold() sale.Sale {
-	one := sale.Sale{ID: s.SaleID, Paused: s.Paused, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: s.PayUntil}
+	one := sale.Sale{
+		ID: s.SaleID, Paused: s.Paused, OpensAt: when(s.OpensAt), ClosesAt: when(s.ClosesAt), PayWithin: time.Duration(s.PayWithin) * time.Second, PayUntil: when(s.PayUntil),
+	}
 	if d := s.Draw; d.KeepHours > 0 {
 		one.Draw = sale.Draw{
-			DrawTerms: sale.DrawTerms{EnterFrom: d.EnterFrom, EnterUntil: d.EnterUntil, KeepFor: time.Duration(d.KeepHours) * time.Hour},
-			BeginsAt:  s.OpensAt, EndsAt: s.ClosesAt, Call: d.Call, OpenCall: d.Open,
+			DrawTerms: sale.DrawTerms{EnterFrom: when(d.EnterFrom), EnterUntil: when(d.EnterUntil), KeepFor: time.Duration(d.KeepHours) * time.Hour},
+			BeginsAt:  one.OpensAt, EndsAt: one.ClosesAt, Call: d.Call, OpenCall: d.Open,
 		}
 		if d.Call > 0 {
-			one.OpensAt, one.ClosesAt = d.From, d.Until
+			one.OpensAt, one.ClosesAt = when(d.From), when(d.Until)
 		}
 	}
 	return one
@@ -267,13 +250,9 @@ func (s listedSale) asSold() sale.Sale {
 
 // asksFor reports whether a change asks for the one that was made under its id.
 func asksFor(asks sale.Change, made httpapi.Change) bool {
-	read := func(text string) (t time.Time) {
-		t, _ = time.Parse(time.RFC3339, text)
-		return t
-	}
 	asks.Until = time.Time{} // the trail does not show it
 	return asks.Units == made.Units && asks.Asks(sale.Change{
-		Action: made.Action, OpensAt: read(made.OpensAt), ClosesAt: read(made.ClosesAt), PayUntil: read(made.PayUntil),
+		Action: made.Action, OpensAt: when(made.OpensAt), ClosesAt: when(made.ClosesAt), PayUntil: when(made.PayUntil),
 		Name: made.Name, Image: made.Image, About: made.About, Link: made.Link,
 	})
 }
@@ -404,7 +383,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 	if err := c.change(ctx, p, o, out, request, &answer); err != nil {
 		return err
 	}
-	var after changed
+	after := requests.Answer{Taken: &requests.Taken{}, Edited: &requests.Edited{}, Described: &requests.Described{}, Cancelled: &requests.Cancelled{}}
 	if err := json.Unmarshal(answer, &after); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
@@ -442,13 +421,7 @@ func (c change) change(ctx context.Context, p *place, o options, out *terminal, 
 			request[name] = value
 		}
 	}
-	body, err := json.Marshal(request)
-	if err != nil {
-		return fmt.Errorf("write request: %w", err)
-	}
-	err = p.ask(ctx, client.OperatorRequest{
-		Method: http.MethodPost, Route: "/operate/sales/{saleId}/changes", Path: map[string]string{"saleId": o["sale"]}, Body: string(body),
-	}, answer)
+	err = p.post(ctx, "/operate/sales/{saleId}/changes", o["sale"], request, answer)
 	if errors.Is(err, errNoAnswer) {
 		err = mayHappen{fmt.Errorf("%w; the change may still happen: repeat the command with --id %s%s until it succeeds", err, o["id"], withSeen(o))}
 	}
@@ -482,7 +455,7 @@ func (c change) dryRun(ctx context.Context, p *place, o options, members map[str
 	if refusal == nil {
 		refusal = c.stored(ctx, p, s, asks)
 	}
-	recalled := !s.RecalledAt.IsZero()
+	recalled := s.RecalledAt != ""
 	same := slices.IndexFunc(made.Changes, func(one httpapi.Change) bool { return one.ID == o["id"] })
 	switch {
 	case same >= 0 && !asksFor(asks, made.Changes[same]):

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,21 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
+	requests "flashsale/shared/change"
 	"flashsale/shared/currency"
 	"flashsale/shared/sale"
 )
-
-// made is what SeedFunction answers of a creation. Applied: it was this request that created the sale.
-type made struct {
-	SaleID  string `json:"saleId"`
-	Seeded  int64  `json:"seeded"`
-	Shards  int    `json:"shards"`
-	Applied bool   `json:"applied"`
-}
 
 // createVerb creates sales, and is also a command by itself.
 var createVerb = verb{
@@ -66,9 +59,10 @@ func create(ctx context.Context, p *place, o options, out *terminal) error {
 	if out.is(cli.JSON) {
 		all = out.list("")
 	}
-	err = p.createAll(ctx, where.Ask, sales, func(w wanted, m made) {
+	err = p.createAll(ctx, sales, func(w wanted, m requests.Answer) {
 		switch {
 		case out.is(cli.JSON):
+			m.ChangeID, m.Seen = "", ""
 			_ = all.add(m) // end has its error
 		case m.Applied:
 			fmt.Fprintf(out, "%s: %d units, from %s to %s\n", m.SaleID, m.Seeded, instant(w.OpensAt), instant(w.ClosesAt))
@@ -177,7 +171,7 @@ func (w wanted) among(exist []listedSale) string {
 	}
 	var other []string
 	for name, same := range map[string]bool{
-		"name": is.Name == w.Name, "opensAt": exactly(is.OpensAt) == exactly(w.OpensAt), "closesAt": exactly(is.ClosesAt) == exactly(w.ClosesAt),
+		"name": is.Name == w.Name, "opensAt": exactly(when(is.OpensAt)) == exactly(w.OpensAt), "closesAt": exactly(when(is.ClosesAt)) == exactly(w.ClosesAt),
 		"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
 		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second), "lateDays": is.LateDays == int64(w.LateFor/day),
 		"price": is.Price == w.Price, "currency": is.Currency == w.Currency,
@@ -194,30 +188,25 @@ func (w wanted) among(exist []listedSale) string {
 
 // createAll creates sales in turn and passes what becomes of each to report. It stops at the first that fails; the
 // same again goes on there.
-func (p *place) createAll(ctx context.Context, ask func(ctx context.Context, function string, request, answer any) error,
-	sales []wanted, report func(wanted, made),
-) error {
+func (p *place) createAll(ctx context.Context, sales []wanted, report func(wanted, requests.Answer)) error {
 	for i, w := range sales {
-		var m made
-		err := ask(ctx, client.SeedFunction, w.request, &m)
+		var m requests.Answer
+		w.request["id"] = "create-" + rand.Text()
+		err := p.post(ctx, "/operate/sales", "", w.request, &m)
 		if err == nil {
 			report(w, m)
 			continue
 		}
-		refusal, refused := errors.AsType[*client.Refusal](err)
-		refused = refused && (refusal.Code == string(sale.Conflicting) || refusal.Code == string(sale.InvalidRequest))
-		if refused {
-			err = errors.New(strings.TrimPrefix(refusal.Detail, refusal.Code+": "))
-			if refusal.Code == string(sale.Conflicting) {
-				err = fmt.Errorf("%w (--dry-run compares; %s prints what is there)", err, p.flashsale("sale export "+w.SaleID))
-			}
+		refused, isRefusal := errors.AsType[refusal](err)
+		if isRefusal && refused.code == sale.Conflicting {
+			err = fmt.Errorf("%w (--dry-run compares; %s prints what is there)", err, p.flashsale("sale export "+w.SaleID))
 		}
 		err = fmt.Errorf("NOT CREATED: %s: %w", w.SaleID, system.Explain(err))
 		if i > 0 {
 			err = fmt.Errorf("%w; what comes before it in the file is there", err)
 		}
-		if refused {
-			return cli.Bad(err)
+		if isRefusal {
+			return err
 		}
 		return fmt.Errorf("%w; it may still be created: repeat the command until it succeeds", err)
 	}

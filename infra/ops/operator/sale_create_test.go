@@ -2,26 +2,17 @@ package operator
 
 import (
 	"bytes"
-	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
 	requests "flashsale/shared/change"
-	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
@@ -179,14 +170,13 @@ func TestACopyOfASaleHasEverythingButItsID(t *testing.T) {
 		"of a group alone": {of("a", grouped)},
 		"texts":            {of("a", says("  a\nb"), grouped), of("b", says("\n\n a\n"), grouped), of("c", says("a \n\n\n"), grouped), of("d", says("- a\n# b"), grouped), of("e", says("a\n  b"), grouped)},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			book := ledger.New(newTable(), "T", ledger.Options{})
+		in(t, func(t *testing.T, w *world) {
 			var stored []sale.Creation
 			for _, c := range sales {
-				if _, err := book.Create(t.Context(), c); err != nil {
+				if _, err := w.book.Create(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
-				c, err := maintenance.Of(book).Creation(t.Context(), c.SaleID)
+				c, err := maintenance.Of(w.book).Creation(t.Context(), c.SaleID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -217,150 +207,48 @@ func TestACopyOfASaleHasEverythingButItsID(t *testing.T) {
 	}
 }
 
-func TestACopyIsOfTheSaleAsItStands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db, book := opened(t, sale.Creation{Name: "Moutai", Stock: 100, MaxStock: 500, Price: 149900})
-		until, name := noon.Add(9*time.Hour), "Feitian Moutai"
-		_, added := book.Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 50})
-		_, edited := book.Edit(t.Context(), sale.Edit{SaleID: "moutai", ChangeID: "later", OpensAt: noon, ClosesAt: until})
-		_, described := book.Describe(t.Context(), sale.Description{SaleID: "moutai", ChangeID: "named", Name: &name})
-		if err := cmp.Or(added, edited, described); err != nil {
-			t.Fatal(err)
+func TestSalesAreCreatedFromAFileAndComparedWithWhatIsThere(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		of := func(old, new string) string { return "create " + file(t, strings.Replace(drop, old, new, 1)) }
+		in := "576h "
+		runner := func(exists ...string) (want []string) {
+			for i, name := range []string{"runner-38 300 30 899.00 CNY", "runner-39 400 40 899.00 CNY", "40 300 30 899.00 CNY"} {
+				want = append(want, name+" within 30m 2026-12-05T12:00:00Z 2026-12-05T14:00:00Z "+in+exists[i]+[]string{" Trail Runner", " Trail Runner", " 40"}[i])
+			}
+			return append(want, "runner-39: an order that is not paid in time stays for 3 days more, while units are left", "sales: 3, units: 1000; nothing was created")
 		}
-		got, err := maintenance.Of(ledger.New(db, "T", ledger.Options{})).Creation(t.Context(), "moutai")
-		want := sale.Creation{
-			SaleID: "moutai", Name: name, OpensAt: noon, ClosesAt: until, Stock: 150, MaxStock: 500, Shards: 1,
-			PayWithin: time.Hour, Price: 149900, Currency: "CNY",
+		w.says(of("", "")+" --dry-run", 0, runner("no", "no", "no")...)
+		w.says(of("about: on", "about: on, image: https://i.example/x"), cli.ExitBad, "runner-38: 300 units, from 2026-12-05T12:00:00Z to 2026-12-05T14:00:00Z\n", "NOT CREATED: runner-39: invalid-request: no image can be shown", "; what comes before it in the file is there")
+		w.says(of("", "")+" --dry-run", 0, runner("yes", "no", "no")...)
+		w.db.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("UpdateItem", "SALE#40")
+		w.says(of("", ""), cli.ExitUnknown, "runner-38: was there already, with the same contents\n", "runner-39: 400 units", "NOT CREATED: 40: ", "it may still be created: repeat the command until it succeeds")
+		w.db.Fault, in = nil, "575h58m "
+		w.says(of("", "")+" --dry-run", 0, runner("yes", "yes", "in part")...)
+		w.says(of("", ""), 0, "40: 300 units", "sales: 3, units: 1000; the page on which people buy: /g/runner\n")
+		w.says(of("", "")+" -o json", 0, `"saleId":"40","seeded":300,"shards":30,"applied":false`)
+		const conflict = "runner-38: the sale was created before with other contents, by "
+		w.says(of("stock: 300", "stock: 3000")+" --dry-run", cli.ExitBad, "runner-38 3000 50 899.00 CNY", "yes, with another shards, stock", "NOT CREATED: "+conflict, " (`flashsale sale export runner-38 --env dev` prints what is there)")
+		w.says(of("stock: 300", "stock: 3000"), cli.ExitBad, "NOT CREATED: "+conflict, " (--dry-run compares; `flashsale sale export runner-38 --env dev` prints what is there)")
+		w.says(of("labels: sku=38", "about: not in the list")+" --dry-run", cli.ExitBad, "NOT CREATED: "+conflict)
+		w.says("sale describe runner-38 --name Other", 0)
+		w.says(of("", "")+" --dry-run", 0, runner("yes, with another name", "yes", "yes")...)
+		for i := range sale.MaxGroup - 4 {
+			w.create(sale.Creation{SaleID: fmt.Sprint("size-", i), LimitGroup: "runner"})
 		}
-		if diff := gocmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%v (-want +got):\n%s", err, diff)
+		w.says(of("saleId: 40", "saleId: 41")+" --dry-run", 0)
+		w.create(sale.Creation{SaleID: "last", LimitGroup: "runner"})
+		w.says(of("saleId: 40", "saleId: 41")+" --dry-run", cli.ExitBad, "NOT CREATED: the group runner would have 31 sales, and cannot have more than 30")
+
+		trail, _, err := w.book.Trail(t.Context(), "40", 9)
+		if err != nil || len(trail) != 1 || trail[0].Actor != w.place.asker.Actor {
+			t.Errorf("who created it is not in the trail: %+v (%v)", trail, err)
+		}
+		w.invoke = func([]byte) ([]byte, error) { return nil, errors.New("no answer") }
+		w.says(of("", "")+" --dry-run", cli.ExitUnknown, runner("unknown", "unknown", "unknown")...)
+		for stdin, want := range map[string]string{"": "stdin is empty", strings.Repeat("#", maxFile+1): "- has more than 1,048,576 bytes"} {
+			if said, code := w.place.at(t.Context(), strings.NewReader(stdin), nil, "create", "-"); code != cli.ExitUsage || !strings.Contains(said, want) {
+				t.Errorf("exit %d, %s", code, said)
+			}
 		}
 	})
-}
-
-func TestACreationThatFailsSaysWhatIsThereAndCanBeRepeated(t *testing.T) {
-	sales, err := readSales("drop.yaml", []byte(drop))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		fails error
-		at    string
-		code  int
-		want  string
-	}{
-		{nil, "", cli.ExitFine, ""},
-		{&client.Refusal{Code: "conflicting-request", Detail: "conflicting-request: other contents"}, "runner-38", cli.ExitBad, "NOT CREATED: runner-38: other contents (--dry-run compares; `flashsale sale export runner-38 --env dev` prints what is there)"},
-		{&client.Refusal{Code: "invalid-request", Detail: "invalid-request: image"}, "40", cli.ExitBad, "NOT CREATED: 40: image; what comes before it in the file is there"},
-		{&client.Refusal{Code: "busy", Detail: "busy: later"}, "runner-39", cli.ExitUnknown, "what comes before it in the file is there"},
-		{errors.New("no answer"), "runner-38", cli.ExitUnknown, "repeat the command"},
-	} {
-		var done []string
-		err := (&place{where: &system.Flags{Env: "dev"}}).createAll(t.Context(), func(_ context.Context, _ string, request, answer any) error {
-			id := request.(map[string]any)["saleId"]
-			if id == tt.at {
-				return tt.fails
-			}
-			*answer.(*made) = made{SaleID: id.(string)}
-			return nil
-		}, sales, func(_ wanted, m made) { done = append(done, m.SaleID) })
-		ids := []string{"runner-38", "runner-39", "40", ""}
-		want := ids[:slices.Index(ids, tt.at)]
-		if cli.Code(err) != tt.code || !strings.Contains(fmt.Sprint(err), tt.want) || !slices.Equal(done, want) {
-			t.Errorf("%v at %s: %v, %v is created", tt.fails, tt.at, err, done)
-		}
-	}
-}
-
-func TestWhoCreatesSalesIsToldWherePeopleBuy(t *testing.T) {
-	grouped, alone := filepath.Join(t.TempDir(), "drop.yaml"), "saleId: spring\nopensAt: 2036-12-05T12:00:00Z\nclosesAt: 2036-12-05T14:00:00Z\nstock: 10\n"
-	if err := os.WriteFile(grouped, []byte(drop), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := invoking(func(function string, payload []byte) ([]byte, error) {
-		var asked struct{ Action, SaleID string }
-		if err := json.Unmarshal(payload, &asked); err != nil || function != client.SeedFunction || asked.Action != "create" {
-			t.Errorf("%s is asked %s", function, payload)
-		}
-		return fmt.Appendf(nil, `{"saleId":%q,"seeded":7,"shards":1,"applied":%t}`, asked.SaleID, asked.SaleID != "40"), nil
-	})
-	said, code := p.does(t, "create "+grouped)
-	if contains(t, said, "runner-38: 7 units, from 2026-12-05T12:00:00Z to ", "40: was there already, with the same contents\n", "sales: 3, units: 1000; the page on which people buy: /g/runner\n"); code != cli.ExitFine {
-		t.Errorf("exit %d", code)
-	}
-	said, code = p.at(t, strings.NewReader(alone), nil, "create", "-")
-	if contains(t, said, "sales: 1, units: 10; the page on which people buy: /s/spring\n"); code != cli.ExitFine {
-		t.Errorf("exit %d", code)
-	}
-	for stdin, want := range map[string]string{"": "stdin is empty", strings.Repeat("#", maxFile+1): "- has more than 1,048,576 bytes"} {
-		if said, code := p.at(t, strings.NewReader(stdin), nil, "create", "-"); code != cli.ExitUsage || !strings.Contains(said, want) {
-			t.Errorf("exit %d, %s", code, said)
-		}
-	}
-}
-
-func TestADryRunSaysWhatIsThereAlreadyAndWhenEachSaleOpens(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "drop.yaml")
-	if err := os.WriteFile(file, []byte(drop), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	is := func(id, state string, stock int64, name string, payWithin int) string {
-		return fmt.Sprintf(`{"saleId":%q,"state":%q,"seeded":%d,"name":%q,"payWithin":%d,"lateDays":3,"limitGroup":"runner","shards":%d,"price":89900,"currency":"CNY","opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"}`,
-			id, state, stock, name, payWithin, sale.ShardsFor(sale.DefaultOrdersPerSecond, stock))
-	}
-	const first, second = "yes, with another name|no|no", "no|yes, with another name, payWithin|no"
-	renamed := is("runner-38", "OPEN", 300, "Trail Runner II", 1800)
-	var full []string
-	for i := range sale.MaxGroup - 2 {
-		full = append(full, is(fmt.Sprint("size-", i), "OPEN", 1, "x", 1800))
-	}
-	for _, tt := range []struct {
-		want, exist string
-		created     func(c *sale.Creation) // other than in the file
-		code        int
-		says        string
-	}{
-		{"unknown|unknown|unknown", "", nil, cli.ExitUnknown, ""},
-		{"yes|no|in part", is("runner-38", "OPEN", 300, "Trail Runner", 1800) + "," + is("40", "DRAFT", 300, "40", 1800), func(*sale.Creation) {}, cli.ExitFine, ""},
-		{"yes, with another shards, stock|no|no", is("runner-38", "OPEN", 3000, "Trail Runner", 1800), func(c *sale.Creation) { c.Stock, c.Shards = 3000, 30 }, cli.ExitBad,
-			"NOT CREATED: runner-38: the sale was created before with other contents (`flashsale sale export runner-38 --env dev` prints what is there)"},
-		{second, is("runner-39", "PAUSED", 400, "x", 60), func(c *sale.Creation) { c.PayWithin = time.Minute }, cli.ExitBad, "NOT CREATED: runner-39: "},
-		{"yes|no|no", is("runner-38", "OPEN", 300, "Trail Runner", 1800), func(c *sale.Creation) { c.About = "not in the list" }, cli.ExitBad, "NOT CREATED: runner-38: "},
-		{first, renamed, func(*sale.Creation) {}, cli.ExitFine, ""}, // changed since
-		{"no|no|no", strings.Join(full, ","), nil, cli.ExitBad, "NOT CREATED: the group runner would have 31 sales, and cannot have more than 30"},
-		{"no|no|no", strings.Join(full[1:], ","), nil, cli.ExitFine, ""},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(time.Until(noon))
-			p := invoking(func(string, []byte) ([]byte, error) {
-				if tt.exist == "" {
-					return nil, errors.New("no answer")
-				}
-				return json.Marshal(map[string]any{"statusCode": 200, "body": `{"sales":[` + tt.exist + `]}`})
-			})
-			db := newTable()
-			p.db = db
-			if tt.created != nil {
-				sales, err := readSales("f", []byte(drop))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, w := range sales {
-					tt.created(&w.Creation)
-					if _, err := ledger.New(db, "T", ledger.Options{}).Create(t.Context(), w.Creation); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			said, code := p.does(t, "create "+file+" --dry-run")
-			if code != tt.code || !strings.Contains(said, tt.says) {
-				t.Errorf("%s: exit %d, want %d\n%s", tt.want, code, tt.code, said)
-			}
-			said = strings.Join(strings.Fields(said), " ")
-			for i, exists := range strings.Split(tt.want, "|") {
-				contains(t, said, []string{"runner-38 300 ", "runner-39 400 ", "40 300 "}[i], " 899.00 CNY within 30m 2026-12-05T12:00:00Z 2026-12-05T14:00:00Z 576h "+exists+[]string{" Trail Runner", " Trail Runner", " 40"}[i])
-			}
-			contains(t, said, "runner-39: an order that is not paid in time stays for 3 days more, while units are left")
-		})
-	}
 }

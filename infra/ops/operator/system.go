@@ -57,7 +57,7 @@ func (p *place) find(ctx context.Context) (where system.Place, err error) {
 		return *p.found, nil
 	}
 	if p.where.Table != "" {
-		where.Table, where.OrderQueue, where.OrderDeadLetterQueue = p.where.Table, p.where.Queue, p.where.DeadLetters
+		where.Table, where.OrderDeadLetterQueue = p.where.Table, p.where.DeadLetters
 		where.AWS, err = system.Config(ctx, "")
 	} else {
 		where, err = p.where.Find(ctx)
@@ -131,15 +131,15 @@ func (p *place) ledger(ctx context.Context) (*ledger.Ledger, error) {
 	return ledger.New(db, table, ledger.Options{}), nil
 }
 
-func (p *place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters string, err error) {
+func (p *place) deadLetterQueue(ctx context.Context) (api *sqs.Client, queue string, err error) {
 	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.SQS })
-	if err == nil && (where.OrderQueue == "" || where.OrderDeadLetterQueue == "") {
-		err = cli.Usagef("a table has no queues: give --queue and --dead-letter-queue, too, or --env")
+	if err == nil && where.OrderDeadLetterQueue == "" {
+		err = cli.Usagef("a table has no queues: give --dead-letter-queue, too, or --env")
 	}
 	if err != nil {
-		return nil, "", "", err
+		return nil, "", err
 	}
-	return sqs.NewFromConfig(cfg), where.OrderQueue, where.OrderDeadLetterQueue, nil
+	return sqs.NewFromConfig(cfg), where.OrderDeadLetterQueue, nil
 }
 
 // events opens the bus of the order events: the one of that name or ARN or, if it is "", the

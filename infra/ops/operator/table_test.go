@@ -2,44 +2,35 @@ package operator
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/kit/restore"
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/ledger"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
 // restoring returns the files of a lost minute: bob and carol have bought, carol is confirmed, and the operator has
 // paused the sale.
-func restoring(t *testing.T, book *ledger.Ledger) (log, events string) {
-	t.Helper()
-	order := ordered(t, book, "carol")
-	c, err := book.Claim(t.Context(), "moutai", "carol")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "bob", Key: "k"})
-	if err != nil {
-		t.Fatal(err)
-	}
+func (w *world) restoring() (log, events string) {
+	w.Helper()
+	order := w.ordered("carol")
+	c, err := w.book.Claim(w.Context(), "moutai", "carol")
+	w.ok(c, err)
+	p, err := w.book.Purchase(w.Context(), ledger.Request{SaleID: "moutai", User: "bob", Key: "k"})
+	w.ok(p, err)
 	log = fmt.Sprintf(`START RequestId: 1
 2026-11-11T12:00:01 {"level":"INFO","message":"purchase","service":"purchase","saleId":"moutai","user":"bob","claimId":%q,"shard":%d,"acceptedAt":%d,"requestKey":"k","outcome":"ok"}
 {"message":"purchase","service":"purchase","saleId":"moutai","user":"dora","outcome":"sold-out"}
 {"message":"finalize","service":"finalize","orders":[{"saleId":"moutai","user":"carol","claimId":%q,"orderId":%q,"shard":%d,"acceptedAt":%d}]}
-`, p.Claim.ID, p.Claim.Shard, p.Claim.AcceptedAt.UnixMilli(), c.ID, orderid.String(order), c.Shard, c.AcceptedAt.UnixMilli())
+`, p.Claim.ID, p.Claim.Shard, p.Claim.AcceptedAt.UnixMilli(), c.ID, order, c.Shard, c.AcceptedAt.UnixMilli())
 	events = fmt.Sprintf(`{"detail-type":"OrderConfirmed","source":"flashsale","detail":{"saleId":"moutai","user":"carol","claimId":%q,"orderId":%q,"occurredAt":"2026-11-11T12:00:01.000Z"}}
 {"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"c1","action":"pause","occurredAt":"2026-11-11T12:00:30.000Z"}}
 {"detail-type":"SaleChanged","detail":{"saleId":"moutai","changeId":"x1","action":"extend","payUntil":"2026-11-11T18:00:00.000Z","occurredAt":"2026-11-11T12:00:31.000Z"}}
-`, c.ID, orderid.String(order))
+`, c.ID, order)
 	return log, events
 }
 
@@ -102,80 +93,45 @@ func TestWhatMustBeRepeatedIsEveryEditAndWithdrawalSinceAndNothingElse(t *testin
 }
 
 func replay(t *testing.T, log, events string) string {
-	t.Helper()
-	command := "table replay --table T --at 2026-11-11T12:00:00Z"
-	for name, text := range map[string]string{"log": log, "events": events} {
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		command += " --" + name + " " + path
-	}
-	return command
+	return "table replay --table T --at 2026-11-11T12:00:00Z --log " + file(t, log) + " --events " + file(t, events)
 }
 
-func TestARestoredTableIsCheckedAndThenReplayedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db, book := opened(t, sale.Creation{Stock: 4, Price: 89900})
-		ordered(t, book, "alice")
-		if _, err := book.Withdraw(t.Context(), sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 1}); err != nil {
-			t.Fatal(err)
-		}
-		before := db.Snapshot()
+func TestARestoredTableIsCheckedAndThenReplayedOnceUnlessTheFilesContradictIt(t *testing.T) {
+	selling(t, sale.Creation{Stock: 4}, func(t *testing.T, w *world) {
+		w.place = &place{db: w.db}
+		w.ordered("alice")
+		w.ok(w.book.Withdraw(t.Context(), sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 1}))
+		before := w.db.Snapshot()
 		time.Sleep(time.Second)
-		log, events := restoring(t, book)
+		log, events := w.restoring()
+		bob := strings.Split(log, "\n")[1]
+		another := func(user string) string {
+			return strings.Replace(bob, `"user":"bob","claimId":"`, `"user":"`+user+`","claimId":"`+user, 1) + "\n"
+		}
+		for wants, log := range map[string]string{
+			"no line of a log says when it was accepted": log[:strings.Index(log, `{"message":"finalize"`)], "OVERSOLD: ": log + another("eve") + another("fred"),
+		} {
+			w.db.Restore(before)
+			items := w.db.Items("T")
+			if w.says(replay(t, log, events)+" --yes", cli.ExitBad, wants); !reflect.DeepEqual(w.db.Items("T"), items) {
+				t.Errorf("%s: something was written", wants)
+			}
+		}
 		check := replay(t, log, events)
-		db.Restore(before)
-		remove(t, db, "SALE#moutai", "SEED#typo")
-		items := db.Items("T")
-		tells(t, db, strings.Replace(check, "replay", "check", 1), cli.ExitBad, "claims                    2", "nothing was written")
-		tells(t, db, check+" --dry-run", cli.ExitFine, "2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai",
+		w.remove("SALE#moutai", "SEED#typo")
+		items := w.db.Items("T")
+		w.says(strings.Replace(check, "replay", "check", 1), cli.ExitBad, "claims                    2", "nothing was written")
+		w.says(check+" --dry-run", cli.ExitFine, "2 orders are known", "claims                    2", "order ids                 1", "shard counts              1", "pause of moutai (c1)", "withdrawal typo of moutai",
 			"halves                    1", "more time                 1", "nothing was written: `flashsale table replay --at 2026-11-11T12:00:00Z --log ")
-		if !reflect.DeepEqual(db.Items("T"), items) {
+		if !reflect.DeepEqual(w.db.Items("T"), items) {
 			t.Error("a check has written")
 		}
-		tells(t, db, check+" --yes", cli.ExitFine, "claims                    2", "replayed: nothing is lacking")
-		tells(t, db, check+" --dry-run", cli.ExitFine, "claims                    0", "shard counts              0")
-		tells(t, db, check+" --yes", cli.ExitFine, "replayed: nothing is lacking")
-		again, err := ledger.New(db, "T", ledger.Options{}).Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "bob", Key: "k"})
+		w.says(check+" --yes", cli.ExitFine, "claims                    2", "replayed: nothing is lacking")
+		w.says(check+" --dry-run", cli.ExitFine, "claims                    0", "shard counts              0")
+		w.says(check+" --yes", cli.ExitFine, "replayed: nothing is lacking")
+		again, err := ledger.New(w.db, "T", ledger.Options{}).Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "bob", Key: "k"})
 		if err != nil || again.New {
 			t.Errorf("bob's repeat gets %+v (%v), want the claim that he was told", again, err)
-		}
-	})
-}
-
-func TestATableThatTheFilesContradictIsNotReplayed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db, book := opened(t, sale.Creation{Stock: 3, Price: 89900})
-		before := db.Snapshot()
-		time.Sleep(time.Second)
-		log, events := restoring(t, book)
-		after := db.Snapshot()
-		bob := strings.Split(log, "\n")[1]
-		another := func(user, claim string) string {
-			return strings.Replace(bob, `"user":"bob","claimId":"`, `"user":"`+user+`","claimId":"`+claim, 1) + "\n"
-		}
-		for name, tt := range map[string]struct {
-			log   string
-			at    *dynamotest.Snapshot // nil: another stack's table
-			code  int
-			wants string
-		}{
-			"another stack's table": {log, nil, cli.ExitBad, "no open sale \"moutai\""},
-			"a line is missing":     {log[:strings.Index(log, `{"message":"finalize"`)], before, cli.ExitBad, "no line of a log says when it was accepted"},
-			"another claim":         {strings.Replace(log, `"user":"bob"`, `"user":"carol"`, 1), after, cli.ExitBad, "the user has another claim"},
-			"units are missing":     {log + another("eve", "x") + another("fred", "y"), before, cli.ExitBad, "OVERSOLD: "},
-		} {
-			table := newTable()
-			if tt.at != nil {
-				table = db
-				db.Restore(tt.at)
-			}
-			items := table.Items("T")
-			tells(t, table, replay(t, tt.log, events)+" --yes", tt.code, tt.wants)
-			if !reflect.DeepEqual(table.Items("T"), items) {
-				t.Errorf("%s: something was written", name)
-			}
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 func (f *Flags) Complete(root *cobra.Command) {
 	_ = root.RegisterFlagCompletionFunc("env", f.Environments)
 	_ = root.MarkPersistentFlagFilename("config", "toml")
-	for _, name := range []string{"stack", "table", "queue", "dead-letter-queue", "url"} {
+	for _, name := range []string{"stack", "table", "dead-letter-queue", "url"} {
 		cli.Complete(root, name)
 	}
 }

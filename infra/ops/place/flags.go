@@ -23,7 +23,7 @@ const LocalURL = "http://127.0.0.1:3000"
 // configuration file, a stack by its name, a table (and queues) alone, or the system at an address, which is
 // the local stack unless another is given.
 type Flags struct {
-	Env, Stack, Table, Queue, DeadLetters, URL, Config string
+	Env, Stack, Table, DeadLetters, URL, Config string
 }
 
 // The files in which environments are looked for: in a checkout, and beside a release's files.
@@ -34,7 +34,6 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Env, "env", "", "`environment` of samconfig.toml, whose stack on AWS is meant (default $FLASHSALE_ENV)")
 	flags.StringVar(&f.Stack, "stack", "", "`name` of a stack on AWS")
 	flags.StringVar(&f.Table, "table", "", "`name` of a table on AWS, for what needs no function")
-	flags.StringVar(&f.Queue, "queue", "", "with --table: `URL` of the order queue")
 	flags.StringVar(&f.DeadLetters, "dead-letter-queue", "", "with --table: `URL` of its dead-letter queue")
 	flags.StringVar(&f.URL, "url", "", "`address` of the API (default $FLASHSALE_URL, or the local stack's, "+LocalURL+")")
 	flags.StringVar(&f.Config, "config", "", "the SAM CLI's configuration `file` (default "+checkoutConfig+", or else "+releaseConfig+")")
@@ -66,8 +65,8 @@ func (f *Flags) Check() error {
 	switch {
 	case given > 1:
 		return cli.Usagef("give only one of --env, --stack and --table")
-	case f.Table == "" && f.Queue+f.DeadLetters != "":
-		return cli.Usagef("--queue and --dead-letter-queue belong to a --table: give it, too")
+	case f.Table == "" && f.DeadLetters != "":
+		return cli.Usagef("--dead-letter-queue belongs to a --table: give it, too")
 	}
 	return nil
 }
@@ -153,7 +152,7 @@ func (f *Flags) String() string {
 	case f.Stack != "":
 		words = given("--stack", f.Stack)
 	case f.Table != "":
-		words = given("--table", f.Table, "--queue", f.Queue, "--dead-letter-queue", f.DeadLetters)
+		words = given("--table", f.Table, "--dead-letter-queue", f.DeadLetters)
 	case f.URL != LocalURL && f.URL != os.Getenv("FLASHSALE_URL"):
 		words = given("--url", f.URL)
 	}
