@@ -15,8 +15,8 @@ import (
 	"flashsale/shared/clock"
 )
 
-// office is a slow in-memory service.
-type office struct {
+// slowService is a slow in-memory service.
+type slowService struct {
 	mu          sync.Mutex
 	delay       time.Duration
 	status      int
@@ -26,7 +26,7 @@ type office struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (o *office) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o *slowService) RoundTrip(r *http.Request) (*http.Response, error) {
 	o.mu.Lock()
 	o.calls++
 	o.busy++
@@ -46,13 +46,13 @@ func (o *office) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}, Request: r}, nil
 }
 
-func (o *office) set(delay time.Duration, status int, body string) {
+func (o *slowService) set(delay time.Duration, status int, body string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.delay, o.status, o.body = delay, status, body
 }
 
-func (o *office) count() int {
+func (o *slowService) count() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.calls
@@ -63,11 +63,11 @@ const (
 	no  = `{"eligible":false}`
 )
 
-// at runs a test with an office and its checker, in virtual time.
-func at(t *testing.T, change func(*Options), test func(*testing.T, *office, *Checker)) {
+// at runs a test with a service and its checker, in virtual time.
+func at(t *testing.T, change func(*Options), test func(*testing.T, *slowService, *Checker)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		o := &office{}
+		o := &slowService{}
 		o.set(10*time.Millisecond, http.StatusOK, yes)
 		options := Options{
 			URL: "https://check.example.com", Timeout: 300 * time.Millisecond, Concurrency: 8,
@@ -89,7 +89,7 @@ func inAnHour() time.Time { return time.Now().Add(time.Hour) }
 // The second time is how long an answer is remembered, if the sale is on for that long.
 func TestAUserIsAskedAboutOnceInASaleOrOnceAMinuteIfRefused(t *testing.T) {
 	for body, remembered := range map[string]time.Duration{yes: time.Hour, no: time.Minute} {
-		at(t, nil, func(t *testing.T, o *office, c *Checker) {
+		at(t, nil, func(t *testing.T, o *slowService, c *Checker) {
 			o.set(time.Millisecond, http.StatusOK, body)
 			end := inAnHour()
 			for range 5 {
@@ -117,7 +117,7 @@ func TestAUserIsAskedAboutOnceInASaleOrOnceAMinuteIfRefused(t *testing.T) {
 
 func TestNobodyWaitsLongerThanForATurnAndACall(t *testing.T) {
 	for _, delay := range []time.Duration{301 * time.Millisecond, 10 * time.Second, 30 * time.Second, time.Hour} {
-		at(t, func(o *Options) { o.Concurrency = 2 }, func(t *testing.T, o *office, c *Checker) {
+		at(t, func(o *Options) { o.Concurrency = 2 }, func(t *testing.T, o *slowService, c *Checker) {
 			o.set(delay, http.StatusOK, yes)
 			var all sync.WaitGroup
 			for i := range 50 {
@@ -138,7 +138,7 @@ func TestNobodyWaitsLongerThanForATurnAndACall(t *testing.T) {
 }
 
 func TestAStampedeReachesTheServiceInTurns(t *testing.T) {
-	at(t, nil, func(t *testing.T, o *office, c *Checker) {
+	at(t, nil, func(t *testing.T, o *slowService, c *Checker) {
 		var admitted, without sync.Map
 		var all sync.WaitGroup
 		for i := range 1000 {
@@ -173,7 +173,7 @@ func size(m *sync.Map) (n int) {
 }
 
 func TestAServiceThatFailsIsLeftAloneAndTriedByOne(t *testing.T) {
-	at(t, nil, func(t *testing.T, o *office, c *Checker) {
+	at(t, nil, func(t *testing.T, o *slowService, c *Checker) {
 		admit := func(user string) (bool, error) { return c.IsEligible(t.Context(), "moutai", user, inAnHour()) }
 		o.set(10*time.Second, http.StatusOK, yes)
 		for i := range maxFailures {
@@ -225,7 +225,7 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 		{"a server's error", 500, no, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			at(t, nil, func(t *testing.T, o *office, c *Checker) {
+			at(t, nil, func(t *testing.T, o *slowService, c *Checker) {
 				o.set(time.Millisecond, tt.status, tt.body)
 				for i := range 2 * maxFailures {
 					if admitted, err := c.IsEligible(t.Context(), "moutai", fmt.Sprint("strange-", i), inAnHour()); admitted || err == nil {
@@ -250,7 +250,7 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 }
 
 func TestFailOpenAdmitsWhomNobodyKnowsAndStillSaysWhy(t *testing.T) {
-	at(t, func(o *Options) { o.FailOpen = true }, func(t *testing.T, o *office, c *Checker) {
+	at(t, func(o *Options) { o.FailOpen = true }, func(t *testing.T, o *slowService, c *Checker) {
 		o.set(0, http.StatusOK, no)
 		if admitted, err := c.IsEligible(t.Context(), "moutai", "mallory", inAnHour()); admitted || err != nil {
 			t.Errorf("a user who was refused: admitted %t, %v", admitted, err)
@@ -268,7 +268,7 @@ func TestFailOpenAdmitsWhomNobodyKnowsAndStillSaysWhy(t *testing.T) {
 }
 
 func TestAnInvocationThatEndsTakesItsCallAlong(t *testing.T) {
-	at(t, nil, func(t *testing.T, o *office, c *Checker) {
+	at(t, nil, func(t *testing.T, o *slowService, c *Checker) {
 		o.set(time.Hour, http.StatusOK, yes)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()

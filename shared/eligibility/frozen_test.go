@@ -10,9 +10,9 @@ import (
 )
 
 // freezable is a checker in an environment that may be frozen.
-func freezable(t *testing.T) (*office, *Checker, *clocktest.Environment) {
+func freezable(t *testing.T) (*slowService, *Checker, *clocktest.Environment) {
 	t.Helper()
-	o, clock := &office{}, clocktest.New()
+	o, clock := &slowService{}, clocktest.New()
 	o.set(0, http.StatusOK, yes)
 	c, err := New(Options{
 		URL: "https://check.example.com", Timeout: time.Second, Concurrency: 8,

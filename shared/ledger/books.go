@@ -131,7 +131,7 @@ type Audit struct {
 	Recalled      bool  `json:"recalled,omitempty"`
 	RecallRefunds int64 `json:"recallRefunds,omitempty"`
 
-	// Cancelled counts the claims that the office cancelled after they were paid, and CancelRefunds their
+	// Cancelled counts the claims that an operator cancelled after they were paid, and CancelRefunds their
 	// refunds.
 	Cancelled     int64 `json:"cancelled,omitempty"`
 	CancelRefunds int64 `json:"cancelRefunds,omitempty"`

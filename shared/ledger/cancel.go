@@ -62,7 +62,7 @@ func answerCancel(held sale.Claim) (sale.Claim, error) {
 	return sale.Claim{}, sale.AsInternal(errors.New("a released claim is in no final state"))
 }
 
-// OrderCancelled is an order that the office has cancelled.
+// OrderCancelled is an order that an operator has cancelled.
 type OrderCancelled struct {
 	sale.CancelledOrder
 	Sale  sale.Sale // as it was before, or later
@@ -221,7 +221,7 @@ func endedBy(c sale.Cancellation, held sale.Claim, at time.Time) sale.Claim {
 // endClaim releases the claim of a cancelled order if it is not paid, and else notes that its payment goes
 // back.
 func endClaim(o *ordered, held sale.Claim, unit sale.Unit, now time.Time) table.Update {
-	reader := table.N(sale.ReadsOffice)
+	reader := table.N(sale.ReadsOperators)
 	u := table.Update{Key: o.claimKey(), Values: table.Item{":now": table.Millis(now), ":unit": table.S(string(unit))}}
 	switch {
 	case held.State() == sale.Paid:
@@ -242,7 +242,7 @@ func endClaim(o *ordered, held sale.Claim, unit sale.Unit, now time.Time) table.
 	return u
 }
 
-// Cancelled returns who has cancelled the order of a claim, and why; nil if it was not the office. It fails
+// Cancelled returns who has cancelled the order of a claim, and why; nil if it was not an operator. It fails
 // with sale.Busy, also while that cannot be seen, or with sale.Internal.
 func (l *Ledger) Cancelled(ctx context.Context, c sale.Claim) (*sale.CancelledOrder, error) {
 	if c.Unit == "" {

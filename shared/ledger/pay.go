@@ -27,7 +27,7 @@ const LateOrderWait = 24 * time.Hour
 // Of a recalled sale no order stays paid for: from 2 seconds after the recall was answered, a report gets the
 // refund due for that, also one whose first report was answered before. Until then an environment may
 // not know of the recall, and the release function records the refund. So does a repeated report of the
-// payment of a paid order that the office has cancelled.
+// payment of a paid order that an operator has cancelled.
 //
 // It fails with sale.Busy when the outcome is unknown or the order item may be late, and
 // then the provider must report the payment again; with sale.Internal.

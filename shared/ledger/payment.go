@@ -91,7 +91,7 @@ func (l *Ledger) settlementOf(ctx context.Context, p sale.Payment, guard table.I
 	return s, err
 }
 
-// refundOfPaid returns the refund of a payment that has paid an order, nil unless the office has cancelled
+// refundOfPaid returns the refund of a payment that has paid an order, nil unless an operator has cancelled
 // that.
 func (l *Ledger) refundOfPaid(ctx context.Context, saleID, payment string) (*sale.Refund, error) {
 	it, err := l.table.Get(ctx, table.RefundKey(saleID, payment))

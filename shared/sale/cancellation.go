@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Unit is what becomes of the unit of an order that the office cancels.
+// Unit is what becomes of the unit of an order that an operator cancels.
 type Unit string
 
 const (

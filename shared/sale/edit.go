@@ -96,7 +96,7 @@ func (e *Edit) Apply(s Sale, at time.Time) Sale {
 		s.Paused = *e.Paused
 	}
 	if e.Extends() {
-		s.PayUntil, s.MinReader = e.PayUntil, max(s.MinReader, ReadsOffice)
+		s.PayUntil, s.MinReader = e.PayUntil, max(s.MinReader, ReadsOperators)
 	}
 	switch {
 	case !e.Reschedules():

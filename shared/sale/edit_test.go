@@ -60,7 +60,7 @@ func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
 			t.Errorf("%s: Agrees = %t, want %t", tt.name, got, tt.want)
 		}
 		after := tt.e.Apply(s, later)
-		if !tt.e.Agrees(after) || !after.ChangedAt.Equal(later) || tt.e.Extends() != (after.MinReader == ReadsOffice) {
+		if !tt.e.Agrees(after) || !after.ChangedAt.Equal(later) || tt.e.Extends() != (after.MinReader == ReadsOperators) {
 			t.Errorf("%s: after it was applied the sale is %+v", tt.name, after)
 		}
 		if err := tt.e.CheckExtension(s, opensAt.Add(-1)); (CodeOf(err) == Conflicting) != tt.e.PayUntil.Equal(opensAt) {

@@ -12,7 +12,7 @@ const (
 	EventPaid EventType = "OrderPaid"
 	// EventReleased: the order was not paid in time, or cancelled; its unit goes back on sale.
 	EventReleased EventType = "OrderReleased"
-	// EventCancelled: the office has cancelled an order that was paid; it must not be delivered.
+	// EventCancelled: an operator has cancelled an order that was paid; it must not be delivered.
 	EventCancelled EventType = "OrderCancelled"
 	// EventRefundDue: a payment must go back to the buyer.
 	EventRefundDue EventType = "RefundDue"
@@ -46,7 +46,7 @@ type Event struct {
 	State   ClaimState
 	// Payment, provider#reference, is of OrderPaid, OrderCancelled and RefundDue.
 	Payment string
-	// ReleasedBy is of OrderReleased. Unit is of that and of OrderCancelled, if the office has
+	// ReleasedBy is of OrderReleased. Unit is of that and of OrderCancelled, if an operator has
 	// cancelled the order.
 	ReleasedBy ReleasedBy
 	Unit       Unit

@@ -126,7 +126,7 @@ const (
 	RefundAmount RefundReason = "amount"
 	// RefundRecalled: the payment has paid the order, and then the sale was recalled.
 	RefundRecalled RefundReason = "recalled"
-	// RefundCancelled: the payment has paid the order, and then the office cancelled it.
+	// RefundCancelled: the payment has paid the order, and then an operator cancelled it.
 	RefundCancelled RefundReason = "cancelled"
 	// RefundUnknownOrder: there is no such order in that sale.
 	RefundUnknownOrder RefundReason = "unknown-order"

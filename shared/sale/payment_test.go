@@ -90,7 +90,7 @@ func TestAnOrderIsPaidByTheLaterTimeAndIsLateWhileNobodyWaitsForItsUnit(t *testi
 	if s.Late(1, opensAt) != day || s.Late(0, opensAt) != 0 || s.Late(0, closesAt) != day {
 		t.Errorf("late for %v, %v, %v", s.Late(1, opensAt), s.Late(0, opensAt), s.Late(0, closesAt))
 	}
-	for want, s := range map[int]Sale{ReadsOffice: s, ReadsPayment: {PayWithin: 1}, ReadsGroups: {PayWithin: 1, LimitGroup: "shoe"}, 0: free} {
+	for want, s := range map[int]Sale{ReadsOperators: s, ReadsPayment: {PayWithin: 1}, ReadsGroups: {PayWithin: 1, LimitGroup: "shoe"}, 0: free} {
 		if got := s.OrdersReader(); got != want {
 			t.Errorf("%+v needs %d, want %d", s, got, want)
 		}

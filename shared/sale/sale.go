@@ -37,7 +37,7 @@ type Sale struct {
 	Edits int64
 	// Seedings counts the additions and withdrawals that were announced.
 	Seedings int64
-	// Cancelled counts the orders that the office has cancelled.
+	// Cancelled counts the orders that an operator has cancelled.
 	Cancelled int64
 	State     State
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
@@ -193,8 +193,8 @@ type Claim struct {
 	Currency   string
 	ReleasedAt time.Time
 	ReleasedBy ReleasedBy
-	// CancelledAt is when the office cancelled an order that is paid: its payment goes back. Unit is
-	// what became of the unit of any order that the office has cancelled, "" of another one's.
+	// CancelledAt is when an operator cancelled an order that is paid: its payment goes back. Unit is
+	// what became of the unit of any order that an operator has cancelled, "" of another one's.
 	CancelledAt time.Time
 	Unit        Unit
 	// RefundedAt is when its provider was heard to have paid the payment back although the order stood.
@@ -216,7 +216,7 @@ type ReleasedBy string
 const (
 	ByExpiry   ReleasedBy = "expiry" // not paid in time
 	ByBuyer    ReleasedBy = "buyer"
-	ByOperator ReleasedBy = "operator" // its sale was recalled, or the office cancelled it
+	ByOperator ReleasedBy = "operator" // its sale was recalled, or an operator cancelled it
 )
 
 // ClaimState is derived from the claim by State, never stored.

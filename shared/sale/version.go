@@ -37,9 +37,9 @@ const (
 	ReadsDraws = 4
 	// ReadsSealed is the version that a reader of a sealed sale needs.
 	ReadsSealed = 5
-	// ReadsOffice is the version that a reader of what the office does about orders needs: of a sale with a
-	// PayUntil or a LateFor, and of the claim of an order that it has cancelled after it was paid, or whose unit it keeps.
-	ReadsOffice = 6
+	// ReadsOperators is the version that a reader of what operators do about orders needs: of a sale with a
+	// PayUntil or a LateFor, and of the claim of an order that they have cancelled after it was paid, or whose unit they keep.
+	ReadsOperators = 6
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1
@@ -51,7 +51,7 @@ const (
 func (s *Sale) OrdersReader() int {
 	switch {
 	case s.LateFor != 0:
-		return ReadsOffice
+		return ReadsOperators
 	case s.HasDraw():
 		return ReadsDraws
 	case s.LimitGroup != "":

@@ -348,7 +348,7 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	s, err := h.book.Existing(ctx, o.SaleID)
 	if err == nil && s.PayWithin == 0 {
-		s, err = h.book.Sale(ctx, o.SaleID) // it may have been recalled, or the office may have cancelled an order
+		s, err = h.book.Sale(ctx, o.SaleID) // it may have been recalled, or an operator may have cancelled an order
 	}
 	if err != nil {
 		return httpapi.Response{}, err

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// cancelled is the reason of a refund of a payment that has paid an order that the office has cancelled.
+// cancelled is the reason of a refund of a payment that has paid an order that an operator has cancelled.
 const cancelled = "cancelled"
 
 // cancelItem is CANCELLED#<sale>, <order>: who has cancelled an order, and what became of its unit.
@@ -53,7 +53,7 @@ func (p *pass) readCancelledOrders(ctx context.Context) error {
 	})
 }
 
-// takeCancelled counts a claim that the office has cancelled and checks it.
+// takeCancelled counts a claim that an operator has cancelled and checks it.
 func (p *pass) takeCancelled(c Claim) {
 	if c.Unit == "" {
 		return
@@ -62,7 +62,7 @@ func (p *pass) takeCancelled(c Claim) {
 		p.broughtBack[c.Shard]++
 	}
 	about := fmt.Sprintf("claim %d %s cancelled", c.Bucket, c.User)
-	p.findIf(c.CancelledAt == 0 && c.ReleasedBy != "operator", "P37", about, "the claim of %q has a unit that is %s, but the office has not cancelled it", c.User, c.Unit)
+	p.findIf(c.CancelledAt == 0 && c.ReleasedBy != "operator", "P37", about, "the claim of %q has a unit that is %s, but no operator has cancelled it", c.User, c.Unit)
 	p.findIf(c.CancelledAt != 0 && (c.CancelledAt < c.PaidAt-skew.Milliseconds() || c.CancelledAt > p.Now().Add(skew).UnixMilli()), "P37", about+" at",
 		"the claim of %q was cancelled at %s, and paid at %s", c.User, clock(c.CancelledAt), clock(c.PaidAt))
 }
@@ -73,5 +73,5 @@ func (p *pass) judgeCancelled(h *header) {
 	p.findIf(h.hasSale && (p.cancelled < low || p.cancelled > high), "P37", "sale cancelled",
 		"the sale counts %d to %d cancelled orders, but %d are: nobody can say who cancelled the others", low, high, p.cancelled)
 	p.findIf(h.sale.Archive == "" && low == high && p.cancelledClaims != p.cancelled, "P37", "claims cancelled",
-		"%d claims are cancelled by the office, but of %d it is stored by whom", p.cancelledClaims, p.cancelled)
+		"%d claims are cancelled by an operator, but of %d it is stored by whom", p.cancelledClaims, p.cancelled)
 }

@@ -26,7 +26,7 @@ type saleItem struct {
 	Described              int64 // how often a description changed it
 	Edits                  int64 // in the trail
 	Seedings               int64 // additions and withdrawals
-	Cancelled              int64 // orders, by the office
+	Cancelled              int64 // orders, by an operator
 	RecalledAt, RestoredAt int64
 	PayUntil               int64 // of every unpaid order, because more time was given; 0 if none was
 }
@@ -227,14 +227,14 @@ type Claim struct {
 	orderID uint64
 }
 
-// settlement is how a claim ended: paid, released or neither; and whether the office has cancelled it.
+// settlement is how a claim ended: paid, released or neither; and whether an operator has cancelled it.
 type settlement struct {
 	PaidAt     int64 // 0 if it is not paid
 	Amount     int64
 	Currency   string
 	ReleasedAt int64 // 0 if it is not released
 	ReleasedBy string
-	// CancelledAt is of a claim that the office cancelled after it was paid, Unit of any that it has cancelled.
+	// CancelledAt is of a claim that an operator cancelled after it was paid, Unit of any that it has cancelled.
 	CancelledAt int64
 	RefundedAt  int64 // when its provider was heard to have paid the payment back, or 0
 	Unit        string

@@ -13,9 +13,9 @@ const (
 	// The minReader of the items of a sale that asks for payment, of one with a group, of one
 	// that was recalled, of one with a draw, and of one that is sealed.
 	paymentReader, groupReader, recallReader, drawReader, sealedReader = 2, 3, 3, 4, 5
-	// officeReader is that of a sale with lateDays, of the item of one whose unpaid orders were given more time, and of the claim of a cancelled
+	// operatorsReader is that of a sale with lateDays, of the item of one whose unpaid orders were given more time, and of the claim of a cancelled
 	// order that was paid or whose unit is kept.
-	officeReader = 6
+	operatorsReader = 6
 	// reachesAll is longer than an edit takes to reach every shard.
 	reachesAll = 5 * time.Minute
 	// maxGrace is the longest that a claim may be due before it is released.
@@ -52,7 +52,7 @@ func (p *pass) settle(c Claim) {
 	confirmed := c.ConfirmedAt.Add(-skew).UnixMilli()
 	needs := p.needs()
 	if c.CancelledAt != 0 || c.Unit == "kept" {
-		needs = officeReader
+		needs = operatorsReader
 	}
 	p.findIf(c.MinReader != needs, "P19", about+" minReader", "the claim of %q is for readers of version %d, and needs version %d", c.User, c.MinReader, needs)
 	p.takeCancelled(c)
@@ -108,7 +108,7 @@ func (t terms) late() int64 { return t.LateDays * 24 * time.Hour.Milliseconds() 
 func (p *pass) needs() int64 {
 	switch l := p.lasting(); {
 	case l.LateDays != 0:
-		return officeReader
+		return operatorsReader
 	case l.hasDraw():
 		return drawReader
 	case l.LimitGroup != "":
@@ -140,7 +140,7 @@ func (p *pass) judgePayments(h *header) {
 		needs = max(needs, recallReader)
 	}
 	if h.sale.PayUntil != 0 {
-		needs = officeReader
+		needs = operatorsReader
 	}
 	if h.sale.SealedAt != 0 {
 		needs = max(needs, sealedReader)

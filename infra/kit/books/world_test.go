@@ -303,7 +303,7 @@ func recalledSale(t *testing.T) *world {
 	return w
 }
 
-// cancelledSale is a sale of 9 units on 2 shards that asks for payment, whose office has cancelled the orders of user-0 to
+// cancelledSale is a sale of 9 units on 2 shards that asks for payment, whose operators have cancelled the orders of user-0 to
 // user-3: the first two were paid, the units of user-0 and user-2 are back, and one that a buyer has cancelled. The payment of user-5 was
 // paid back, and the order stands.
 func cancelledSale(t *testing.T) *world {

@@ -28,7 +28,7 @@ type heldJSON struct {
 	Group   string       `json:"group,omitempty"` // in which the user has ordered
 	Entry   *entryJSON   `json:"entry,omitempty"`
 	Refunds []refundJSON `json:"refunds,omitempty"`
-	// Cancelled is by whom of the office the order was cancelled.
+	// Cancelled says which operator has cancelled the order.
 	Cancelled *cancelledJSON `json:"cancelled,omitempty"`
 }
 

@@ -72,7 +72,7 @@ func cancelOrder(ctx context.Context, p *place, o options, out *terminal) error 
 // lookedAt is an order as it is before it is cancelled.
 type lookedAt struct {
 	sale.Claim
-	by   *sale.CancelledOrder // nil if the office has not cancelled it
+	by   *sale.CancelledOrder // nil if no operator has cancelled it
 	saw  sale.ClaimState      // what its cancellation says
 	sale sale.Sale
 }

@@ -75,14 +75,14 @@ console.log("refused", said((await shop.PUT("/sales/{saleId}/entries/me", of(w.o
 console.log("refused", said((await shop.GET("/sales/{saleId}/orders/me", { ...of(w.open), ...as("none") })).error));
 
 // A pause, and a sale that sells again: at first by what was seen before the pause, which is refused.
-const office = createClient<operatePaths>({ baseUrl: w.operate, ...as(w.operator) });
+const operators = createClient<operatePaths>({ baseUrl: w.operate, ...as(w.operator) });
 const pause = { ...of(w.open), body: { id: w.id, action: "pause" } } as const;
-console.log("refused", said((await office.POST("/operate/sales/{saleId}/changes", { ...pause, ...as(w.viewer) })).error));
-let seen = must(await office.GET("/operate/sales/{saleId}", of(w.open))).seen ?? "";
-console.log("changed", must(await office.POST("/operate/sales/{saleId}/changes", pause)).paused);
+console.log("refused", said((await operators.POST("/operate/sales/{saleId}/changes", { ...pause, ...as(w.viewer) })).error));
+let seen = must(await operators.GET("/operate/sales/{saleId}", of(w.open))).seen ?? "";
+console.log("changed", must(await operators.POST("/operate/sales/{saleId}/changes", pause)).paused);
 for (const n of [0, 1]) {
   const body = { id: w.id + n, action: "resume", seen } as const;
-  const { data, error } = await office.POST("/operate/sales/{saleId}/changes", { ...of(w.open), body });
+  const { data, error } = await operators.POST("/operate/sales/{saleId}/changes", { ...of(w.open), body });
   if (error && "code" in error && error.code === "changed-meanwhile") {
     console.log("refused", error.code, error.change?.action);
     seen = error.seen ?? "";

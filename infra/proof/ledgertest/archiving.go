@@ -208,11 +208,11 @@ var archiving = map[string]func(*testing.T, *World){
 		w.tamper("GROUP#shoe", "GROUP", "DELETE sales :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberSS{Value: []string{"size-42"}}})
 		w.mayNotDelete(w.beforeTransaction(1, func() { w.Add("more", 1) }), sale.Conflicting, file, "is not drained")
 	},
-	"what the office has noted about a buyer's order is in the archive, and in the table no more": func(t *testing.T, w *World) {
+	"what an operator has noted about a buyer's order is in the archive, and in the table no more": func(t *testing.T, w *World) {
 		ids := w.toArchive()
-		made := office("carol", ids[2], sale.Confirmed, sale.UnitKept)
+		made := cancellation("carol", ids[2], sale.Confirmed, sale.UnitKept)
 		made.Note, made.ChangeID = "carol has moved away", "c1"
-		unsaid := office("bob", ids[1], sale.Confirmed, sale.UnitKept) // which comes before carol's
+		unsaid := cancellation("bob", ids[1], sale.Confirmed, sale.UnitKept) // which comes before carol's
 		unsaid.Note = ""
 		w.succeeds(w.Environment().CancelOrder(w.Ctx, unsaid))
 		w.succeeds(w.Environment().CancelOrder(w.Ctx, made))

@@ -10,18 +10,18 @@ import (
 	"flashsale/shared/sale"
 )
 
-// office cancels orders for ana, whose cancellations are named by their users.
-func office(user string, orderID uint64, saw sale.ClaimState, unit sale.Unit) sale.Cancellation {
+// cancellation cancels orders for ana, whose cancellations are named by their users.
+func cancellation(user string, orderID uint64, saw sale.ClaimState, unit sale.Unit) sale.Cancellation {
 	return sale.Cancellation{
 		SaleID: "moutai", OrderID: orderID, ChangeID: "cancels-" + user, Saw: saw, Unit: unit,
 		Author: sale.Author{Actor: "ana", Verified: true, Note: "moved away"},
 	}
 }
 
-// officeCancels cancels an order, or ends the test. The same again is told the same, and changes nothing.
-func (w *World) officeCancels(user string, orderID uint64, saw sale.ClaimState, unit sale.Unit) {
+// operatorCancels cancels an order, or ends the test. The same again is told the same, and changes nothing.
+func (w *World) operatorCancels(user string, orderID uint64, saw sale.ClaimState, unit sale.Unit) {
 	w.T.Helper()
-	c := office(user, orderID, saw, unit)
+	c := cancellation(user, orderID, saw, unit)
 	if err := c.Check(); err != nil {
 		w.T.Fatalf("check cancellation: %v", err)
 	}
@@ -67,7 +67,7 @@ func (w *World) hasCounts(shard int, stock, released, putBack int64) {
 }
 
 var cancelling = map[string]func(*testing.T, *World){
-	"an order that the office cancels is released or its payment goes back, and its unit is bought again or kept": func(t *testing.T, w *World) {
+	"an order that an operator cancels is released or its payment goes back, and its unit is bought again or kept": func(t *testing.T, w *World) {
 		for name, open := range map[string]func(int64, int) sale.Creation{"asks for payment": w.OpenPriced, "asks for none": w.Open} {
 			w.becomes(table{})
 			open(4, 1)
@@ -79,7 +79,7 @@ var cancelling = map[string]func(*testing.T, *World){
 			}
 			w.Refused(sale.SoldOut, w.buys("erin")) // which closes the shard
 			for i, user := range users {
-				unit, saw, needs := sale.UnitBack, sale.Paid, sale.ReadsOffice
+				unit, saw, needs := sale.UnitBack, sale.Paid, sale.ReadsOperators
 				if i%2 == 1 {
 					unit = sale.UnitKept
 				}
@@ -90,7 +90,7 @@ var cancelling = map[string]func(*testing.T, *World){
 					needs = reader
 				}
 				at := w.Now()
-				w.officeCancels(user, ids[i], saw, unit)
+				w.operatorCancels(user, ids[i], saw, unit)
 				held := w.claimOf(user)
 				if held.Unit != unit || held.MinReader != needs || held.Released() == (i < 2) || i < 2 && !held.CancelledAt.Equal(at) || i >= 2 && (!held.ReleasedAt.Equal(at) || held.ReleasedBy != sale.ByOperator) {
 					t.Errorf("%s: the claim is %+v", name, held)
@@ -121,13 +121,13 @@ var cancelling = map[string]func(*testing.T, *World){
 			id := w.Ordered("alice", "bob")
 			w.Settles(PaymentOf(id[1], "pi_1"))
 			w.ends(c)
-			w.officeCancels("alice", id[0], sale.Confirmed, unit)
+			w.operatorCancels("alice", id[0], sale.Confirmed, unit)
 			if w.Listing().Drained {
 				t.Error("it is drained, and its orders have changed")
 			}
 			w.Pass(time.Minute)
 			r := w.drains()
-			w.officeCancels("bob", id[1], sale.Paid, unit)
+			w.operatorCancels("bob", id[1], sale.Paid, unit)
 			if w.Listing().Drained || w.drained(r) {
 				t.Error("it stays drained, or is by a pass that had begun before")
 			}
@@ -145,10 +145,10 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(ids[0], "pi_1"))
 		for i, saw := range []sale.ClaimState{sale.Paid, sale.Confirmed} {
 			user := []string{"alice", "bob"}[i]
-			mine := office(user, ids[i], saw, sale.UnitBack)
+			mine := cancellation(user, ids[i], saw, sale.UnitBack)
 			theirs := mine
 			theirs.ChangeID, theirs.Actor = "another", "lee"
-			slow := w.overtaken("TransactWriteItems", func() { w.officeCancels(user, ids[i], saw, sale.UnitBack) })
+			slow := w.overtaken("TransactWriteItems", func() { w.operatorCancels(user, ids[i], saw, sale.UnitBack) })
 			w.mayNotCancel(slow, theirs, sale.ChangedMeanwhile, "by ana on 2026-11-11T20:00:0")
 			w.mayNotCancel(w.Environment(), theirs, sale.ChangedMeanwhile, "(moved away)")
 			mine.Unit = sale.UnitKept
@@ -160,13 +160,13 @@ var cancelling = map[string]func(*testing.T, *World){
 	"a cancellation whose answers are lost is made once, and its author is told so": func(t *testing.T, w *World) {
 		w.Open(9, 1)
 		id := w.Ordered("alice")[0]
-		done, err := w.forgetful().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))
+		done, err := w.forgetful().CancelOrder(w.Ctx, cancellation("alice", id, sale.Confirmed, sale.UnitBack))
 		if err != nil || !done.Applied {
 			t.Errorf("got %+v (%v)", done, err)
 		}
 		w.hasCounts(0, 9, 1, 1)
 		w.paysTooLate(id)
-		unnamed := office("", id, sale.Confirmed, sale.UnitBack)
+		unnamed := cancellation("", id, sale.Confirmed, sale.UnitBack)
 		unnamed.ChangeID = ""
 		w.mayNotCancel(w.Environment(), unnamed, sale.ChangedMeanwhile, "by ana")
 	},
@@ -174,15 +174,15 @@ var cancelling = map[string]func(*testing.T, *World){
 	"whoever sees a cancelled claim and not by whom is told nothing": func(t *testing.T, w *World) {
 		w.Open(9, 1)
 		id := w.Ordered("alice")[0]
-		w.officeCancels("alice", id, sale.Confirmed, sale.UnitBack)
+		w.operatorCancels("alice", id, sale.Confirmed, sale.UnitBack)
 		entry := w.Item("CANCELLED#moutai", fmt.Sprint(id))
 		w.remove(entry)
-		w.Refused(sale.Busy, errOf(w.Environment().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))))
+		w.Refused(sale.Busy, errOf(w.Environment().CancelOrder(w.Ctx, cancellation("alice", id, sale.Confirmed, sale.UnitBack))))
 		w.Refused(sale.Busy, errOf(w.Environment().Cancelled(w.Ctx, w.claimOf("alice"))))
 		w.recalls("", true) // which is not why
-		w.Refused(sale.Busy, errOf(w.Environment().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))))
+		w.Refused(sale.Busy, errOf(w.Environment().CancelOrder(w.Ctx, cancellation("alice", id, sale.Confirmed, sale.UnitBack))))
 		w.place(entry)
-		done, err := w.Environment().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))
+		done, err := w.Environment().CancelOrder(w.Ctx, cancellation("alice", id, sale.Confirmed, sale.UnitBack))
 		if err != nil || done.Applied {
 			t.Errorf("got %+v (%v), want that it was made before", done, err)
 		}
@@ -196,13 +196,13 @@ var cancelling = map[string]func(*testing.T, *World){
 			saw sale.ClaimState
 			is  string
 		}{"alice": {sale.Confirmed, "PAID"}, "bob": {sale.Confirmed, "CANCELLED"}, "carol": {sale.Paid, "CONFIRMED"}} {
-			w.mayNotCancel(w.Environment(), office(user, w.claimOf(user).OrderID, tt.saw, sale.UnitBack), sale.ChangedMeanwhile, "the order is "+tt.is+" now")
+			w.mayNotCancel(w.Environment(), cancellation(user, w.claimOf(user).OrderID, tt.saw, sale.UnitBack), sale.ChangedMeanwhile, "the order is "+tt.is+" now")
 		}
 		pays, expires := func() { w.Settles(PaymentOf(ids[2], "pi_2")) }, func() { w.Pass(payWithin + grace); w.releases(1, 2) }
-		w.mayNotCancel(w.overtaken("TransactWriteItems", pays), office("carol", ids[2], sale.Confirmed, sale.UnitBack), sale.ChangedMeanwhile, "the order is PAID now")
-		w.mayNotCancel(w.overtaken("TransactWriteItems", expires), office("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.ChangedMeanwhile, "the order is EXPIRED now")
-		w.Refused(sale.OrderNotFound, errOf(w.Environment().CancelOrder(w.Ctx, office("erin", ids[3]+1, sale.Confirmed, sale.UnitBack))))
-		elsewhere := office("alice", ids[0], sale.Paid, sale.UnitBack)
+		w.mayNotCancel(w.overtaken("TransactWriteItems", pays), cancellation("carol", ids[2], sale.Confirmed, sale.UnitBack), sale.ChangedMeanwhile, "the order is PAID now")
+		w.mayNotCancel(w.overtaken("TransactWriteItems", expires), cancellation("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.ChangedMeanwhile, "the order is EXPIRED now")
+		w.Refused(sale.OrderNotFound, errOf(w.Environment().CancelOrder(w.Ctx, cancellation("erin", ids[3]+1, sale.Confirmed, sale.UnitBack))))
+		elsewhere := cancellation("alice", ids[0], sale.Paid, sale.UnitBack)
 		elsewhere.SaleID = "nowhere"
 		w.Refused(sale.OrderNotFound, errOf(w.Environment().CancelOrder(w.Ctx, elsewhere)))
 		if made := w.Partition("CANCELLED#moutai"); len(made) > 0 {
@@ -215,13 +215,13 @@ var cancelling = map[string]func(*testing.T, *World){
 		for i, user := range []string{"alice", "bob"} {
 			w.Settles(PaymentOf(ids[i], "pi_"+user))
 		}
-		w.officeCancels("alice", ids[0], sale.Paid, sale.UnitKept)
-		w.officeCancels("carol", ids[2], sale.Confirmed, sale.UnitBack)
-		w.mayNotCancel(w.overtaken("TransactWriteItems", func() { w.recalls("", true) }), office("bob", ids[1], sale.Paid, sale.UnitBack), sale.Recalled, "recalled")
-		w.mayNotCancel(w.Environment(), office("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.Recalled, "recalled")
+		w.operatorCancels("alice", ids[0], sale.Paid, sale.UnitKept)
+		w.operatorCancels("carol", ids[2], sale.Confirmed, sale.UnitBack)
+		w.mayNotCancel(w.overtaken("TransactWriteItems", func() { w.recalls("", true) }), cancellation("bob", ids[1], sale.Paid, sale.UnitBack), sale.Recalled, "recalled")
+		w.mayNotCancel(w.Environment(), cancellation("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.Recalled, "recalled")
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 1, true)
-		w.mayNotCancel(w.Environment(), office("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.Recalled, "recalled")
+		w.mayNotCancel(w.Environment(), cancellation("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.Recalled, "recalled")
 		for i, reason := range []sale.RefundReason{sale.RefundCancelled, sale.RefundRecalled} {
 			if done := w.Settles(PaymentOf(ids[i], []string{"pi_alice", "pi_bob"}[i])); done.Refund == nil || done.Refund.Reason != reason {
 				t.Errorf("got %+v, want a refund because of %s", done.Refund, reason)
@@ -235,8 +235,8 @@ var cancelling = map[string]func(*testing.T, *World){
 		ids := w.Ordered("alice", "bob", "carol")
 		w.Settles(PaymentOf(ids[0], "pi_1"))
 		at := w.Now()
-		w.officeCancels("alice", ids[0], sale.Paid, sale.UnitBack)
-		w.officeCancels("bob", ids[1], sale.Confirmed, sale.UnitKept)
+		w.operatorCancels("alice", ids[0], sale.Paid, sale.UnitBack)
+		w.operatorCancels("bob", ids[1], sale.Confirmed, sale.UnitKept)
 		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", "alice", sale.RefundOtherPayment)
 		w.refunded(PaymentOf(ids[1], "pi_3"), "moutai", "bob", sale.RefundReleased)
 		w.Settles(PaymentOf(ids[2], "pi_4"))
@@ -253,7 +253,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.Settles(p)
 		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil) // as an older release has written it
 		at := w.Now()
-		w.officeCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
+		w.operatorCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
 		w.goesBackBecause(sale.RefundCancelled, "alice", p, at)
 	},
 	"a cancellation meets its parts in any state that a restore can leave, and adds to none of them": func(t *testing.T, w *World) {
@@ -263,12 +263,12 @@ var cancelling = map[string]func(*testing.T, *World){
 		before := w.table()
 		for name, act := range map[string]func(){
 			"the refund": func() {
-				w.officeCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
+				w.operatorCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
 				w.place(before["CLAIM#moutai#0 alice"])
 				w.remove(w.Item("CANCELLED#moutai", fmt.Sprint(p.OrderID)))
 			},
 			"the entry": func() {
-				w.officeCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
+				w.operatorCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
 				w.place(before["CLAIM#moutai#0 alice"])
 				w.remove(w.Item("REFUND#moutai", "stripe#pi_1"))
 			},
@@ -278,7 +278,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		} {
 			w.becomes(before)
 			var held string
-			_, err := w.overtaken("TransactWriteItems", func() { act(); held = w.everything() }).CancelOrder(w.Ctx, office("alice", p.OrderID, sale.Paid, sale.UnitKept))
+			_, err := w.overtaken("TransactWriteItems", func() { act(); held = w.everything() }).CancelOrder(w.Ctx, cancellation("alice", p.OrderID, sale.Paid, sale.UnitKept))
 			if err == nil || held != w.everything() {
 				t.Errorf("only %s is there: got %v, want nothing changed", name, err)
 			}
@@ -290,7 +290,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.tamper("CLAIM#moutai#0", "alice", "SET orderId = :one", one())
 		before := w.everything()
 		w.Refused(sale.Internal, errOf(w.Environment().Pay(w.Ctx, PaymentOf(id, "pi_1"))))
-		w.Refused(sale.Internal, errOf(w.Environment().CancelOrder(w.Ctx, office("alice", id, sale.Confirmed, sale.UnitBack))))
+		w.Refused(sale.Internal, errOf(w.Environment().CancelOrder(w.Ctx, cancellation("alice", id, sale.Confirmed, sale.UnitBack))))
 		w.unchanged(before)
 	},
 	"a unit comes back beside a release, a put-back and a closing": func(t *testing.T, w *World) {
@@ -300,7 +300,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.releases(0, 1)
 		w.Cancels("carol")
 		cancels := func(user string, id uint64) func() {
-			return func() { w.officeCancels(user, id, sale.Confirmed, sale.UnitBack) }
+			return func() { w.operatorCancels(user, id, sale.Confirmed, sale.UnitBack) }
 		}
 		if done := w.ReleasesBy(w.overtaken("TransactWriteItems", cancels("alice", ids[0]))); done.PutBack != 1 {
 			t.Errorf("got %+v, want the one unit put back that nobody had put back", done)
@@ -316,15 +316,15 @@ var cancelling = map[string]func(*testing.T, *World){
 		ids := w.Ordered("alice", "bob")
 		w.ends(c)
 		w.mayNotCancel(w.overtaken("TransactWriteItems", func() { w.erases(w.Environment(), "bob") }),
-			office("alice", ids[0], sale.Confirmed, sale.UnitBack), sale.Conflicting, "sealed")
-		w.mayNotCancel(w.Environment(), office("alice", ids[0], sale.Confirmed, sale.UnitKept), sale.Conflicting, "sealed")
+			cancellation("alice", ids[0], sale.Confirmed, sale.UnitBack), sale.Conflicting, "sealed")
+		w.mayNotCancel(w.Environment(), cancellation("alice", ids[0], sale.Confirmed, sale.UnitKept), sale.Conflicting, "sealed")
 	},
 	"who has cancelled an order is held of its buyer, and what they have noted goes with the buyer": func(t *testing.T, w *World) {
 		c := w.Open(3, 1)
 		ids := w.Ordered("alice", "bob")
 		w.ends(c)
 		for i, user := range []string{"alice", "bob"} {
-			made := office(user, ids[i], sale.Confirmed, sale.UnitBack)
+			made := cancellation(user, ids[i], sale.Confirmed, sale.UnitBack)
 			made.Note, made.ChangeID = user+" has moved away", fmt.Sprint("c", i)
 			w.succeeds(w.Environment().CancelOrder(w.Ctx, made))
 		}
@@ -349,7 +349,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		id := w.Ordered("alice")[0]
 		w.ends(c)
 		w.erases(w.overtaken("TransactWriteItems", func() {
-			w.officeCancels("alice", id, sale.Confirmed, sale.UnitKept)
+			w.operatorCancels("alice", id, sale.Confirmed, sale.UnitKept)
 			w.drains()
 		}), "alice")
 		if held := w.erasedClaim(); held.State() != sale.Cancelled || held.Unit != sale.UnitKept {
@@ -377,8 +377,8 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.Open(9, 1)
 		ids := w.Ordered("alice", "bob")
 		w.Settles(PaymentOf(ids[0], "pi_1"))
-		w.officeCancels("alice", ids[0], sale.Paid, sale.UnitBack)
-		w.officeCancels("bob", ids[1], sale.Confirmed, sale.UnitKept)
+		w.operatorCancels("alice", ids[0], sale.Paid, sale.UnitBack)
+		w.operatorCancels("bob", ids[1], sale.Confirmed, sale.UnitKept)
 		balanced := w.table()
 		for want, breaks := range map[string]func(){
 			"the shards count 1 to 1 released claims, there are 2 (P2)":                           func() { w.tamper("CLAIM#moutai#0", "bob", "SET #unit = :x", text("back")) },
@@ -392,12 +392,12 @@ var cancelling = map[string]func(*testing.T, *World){
 			w.becomes(balanced)
 		}
 	},
-	"a unit that the office gives back in a draw is for the next call": func(t *testing.T, w *World) {
+	"a unit that an operator gives back in a draw is for the next call": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(2, 1, 9)
 		w.calls(ranks)
 		ids := w.Ordered(users[0], users[1])
-		w.officeCancels(users[0], ids[0], sale.Confirmed, sale.UnitBack)
-		w.officeCancels(users[1], ids[1], sale.Confirmed, sale.UnitKept)
+		w.operatorCancels(users[0], ids[0], sale.Confirmed, sale.UnitBack)
+		w.operatorCancels(users[1], ids[1], sale.Confirmed, sale.UnitKept)
 		w.Refused(sale.NotYourTurn, w.buys(users[len(users)-1]))
 		if next := w.next(ranks); next.Stock != 1 || next.Lo != ranks[1] || next.Hi != ranks[2] {
 			t.Errorf("got %+v, want a call for the one unit", next)

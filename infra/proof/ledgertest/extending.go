@@ -173,7 +173,7 @@ var extending = map[string]func(*testing.T, *World){
 		w.Ordered("alice")
 		w.extends(w.Now().Add(time.Hour))
 		w.allBuy("bob")
-		w.hasNumber(sale.ReadsOffice, "SALE#moutai", "SALE", "minReader")
+		w.hasNumber(sale.ReadsOperators, "SALE#moutai", "SALE", "minReader")
 		w.hasNumber(sale.ReadsPayment, "SALES", "moutai", "minReader")
 		for _, user := range []string{"alice", "bob"} {
 			w.hasNumber(sale.ReadsPayment, "CLAIM#moutai#0", user, "minReader")
@@ -200,7 +200,7 @@ var extending = map[string]func(*testing.T, *World){
 			if raised {
 				w.erases(w.Environment(), "alice")
 			}
-			w.hasNumber(sale.ReadsOffice, "SALE#moutai", "SALE", "minReader")
+			w.hasNumber(sale.ReadsOperators, "SALE#moutai", "SALE", "minReader")
 		}
 	},
 	"more time is in the trail, and its event says until when": func(t *testing.T, w *World) {

@@ -106,7 +106,7 @@ var late = map[string]func(*testing.T, *World){
 	"a sale with late days needs a newer reader": func(_ *testing.T, w *World) {
 		w.lateSale(9, 1, "alice")
 		for _, key := range [][2]string{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}, {"CLAIM#moutai#0", "alice"}} {
-			w.hasNumber(sale.ReadsOffice, key[0], key[1], "minReader")
+			w.hasNumber(sale.ReadsOperators, key[0], key[1], "minReader")
 		}
 	},
 }

@@ -228,16 +228,16 @@ var refunding = map[string]func(*testing.T, *World){
 		if c := w.claimOf("alice"); c.State() != sale.Paid || !c.RefundedAt.Equal(at) {
 			t.Errorf("got %+v, want it paid and marked at %v", c, at)
 		}
-		w.officeCancels("alice", ids[0], sale.Paid, sale.UnitBack)
+		w.operatorCancels("alice", ids[0], sale.Paid, sale.UnitBack)
 		// Whichever comes first, the refund is done.
 		report := func(reference string) func() {
 			return func() { w.succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, reference))) }
 		}
-		w.succeeds(w.overtaken("TransactWriteItems", report("pi_bob")).CancelOrder(w.Ctx, office("bob", ids[1], sale.Paid, sale.UnitBack)))
+		w.succeeds(w.overtaken("TransactWriteItems", report("pi_bob")).CancelOrder(w.Ctx, cancellation("bob", ids[1], sale.Paid, sale.UnitBack)))
 		isMark := 0
 		slow := w.before("UpdateItem", func() {
 			if isMark++; isMark == 2 { // its look for a refund has found none
-				w.officeCancels("carol", ids[2], sale.Paid, sale.UnitKept)
+				w.operatorCancels("carol", ids[2], sale.Paid, sale.UnitKept)
 			}
 		})
 		w.succeeds(slow.PaidBack(w.Ctx, PaymentOf(0, "pi_carol")))
@@ -247,7 +247,7 @@ var refunding = map[string]func(*testing.T, *World){
 				return call()
 			}
 			if marks++; marks == 2 {
-				w.officeCancels("dora", ids[3], sale.Paid, sale.UnitBack)
+				w.operatorCancels("dora", ids[3], sale.Paid, sale.UnitBack)
 			}
 			answer, err := call()
 			if err == nil && marks >= 2 && !isLost {

@@ -101,7 +101,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		id := w.Ordered("alice")[0]
 		p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 		w.Settles(PaymentOf(id, "a"))
-		w.officeCancels("alice", id, sale.Paid, sale.UnitBack)
+		w.operatorCancels("alice", id, sale.Paid, sale.UnitBack)
 		p.remember("alice")
 		c := &p.lost.Claims[0]
 		c.PaidAt, c.Payment, c.Amount, c.Currency = time.Time{}, "", 0, "" // its OrderPaid is lost

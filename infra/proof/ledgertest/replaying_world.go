@@ -71,7 +71,7 @@ func (w *World) lives() *past {
 	return p
 }
 
-// cancels makes a sale in which after the instant of the restore the office cancels orders: alice's and bob's,
+// cancels makes a sale in which after the instant of the restore an operator cancels orders: alice's and bob's,
 // which are paid, and carol's and dave's. The units of alice and carol are back, and one is bought again.
 func (w *World) cancels() *past {
 	w.T.Helper()
@@ -85,7 +85,7 @@ func (w *World) cancels() *past {
 	p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 	for i, saw := range []sale.ClaimState{sale.Paid, sale.Paid, sale.Confirmed, sale.Confirmed} {
 		w.Pass(time.Second)
-		w.succeeds(w.Environment().CancelOrder(w.Ctx, office(users[i], ids[i], saw, []sale.Unit{sale.UnitBack, sale.UnitKept}[i%2])))
+		w.succeeds(w.Environment().CancelOrder(w.Ctx, cancellation(users[i], ids[i], saw, []sale.Unit{sale.UnitBack, sale.UnitKept}[i%2])))
 	}
 	w.Ordered("erin")
 	w.Pass(time.Minute)
@@ -187,7 +187,7 @@ func (p *past) isWhole(about string) {
 	if p.judge != nil {
 		p.judge(about)
 	}
-	if s := p.Current(); !s.PayUntil.Equal(longerUntil) || s.MinReader != sale.ReadsOffice {
+	if s := p.Current(); !s.PayUntil.Equal(longerUntil) || s.MinReader != sale.ReadsOperators {
 		p.T.Errorf("%s: orders may be paid until %v, for readers of version %d", about, s.PayUntil, s.MinReader)
 	}
 	var units int64

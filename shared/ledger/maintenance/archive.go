@@ -27,7 +27,7 @@ import (
 const ArchiveAfter = 90 * 24 * time.Hour
 
 // Archived is what an archive has. Digest is the SHA-256 of its lines without the users, and without
-// what the office has noted when it cancelled their orders: who is
+// what an operator has noted when they cancelled their orders: who is
 // erased from a file later leaves it as it was.
 type Archived struct {
 	SaleID string `json:"saleId"`

@@ -95,7 +95,7 @@ func (m *Maintenance) eraseIn(ctx context.Context, user string, h Held) error {
 
 // eraseActions move the user's claim to the bucket of the new id, and their guard and name with it, or
 // delete the user's entry. They require that what they erase is there, and the claim as it was read: in a
-// drained sale only a report of its provider or the office can change it.
+// drained sale only a report of its provider or an operator can change it.
 func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types.TransactWriteItem) {
 	rename := func(key table.Item) types.TransactWriteItem {
 		return m.table.Action(table.Update{

@@ -18,7 +18,7 @@ type Held struct {
 	Sale  sale.Sale
 	Claim *sale.Claim
 	Order *sale.Order
-	// Cancelled says who of the office has cancelled the order, and why.
+	// Cancelled says which operator has cancelled the order, and why.
 	Cancelled *sale.CancelledOrder
 	// Guarded: the user's guard in the sale's group names this sale.
 	Guarded bool

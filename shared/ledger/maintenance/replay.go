@@ -179,7 +179,7 @@ type replayed struct {
 	item, listing    table.Item
 	calls            []draw.Call
 	claims, released []int64 // per shard
-	cancelled        int64   // by the office
+	cancelled        int64   // by an operator
 	added            []int64 // by additions that the table lacks
 	// refundAt is the instant of one of its refunds; isNoted: the listing notes one.
 	refundAt time.Time
@@ -479,7 +479,7 @@ func (p *replay) extend(ctx context.Context, one *replayed) error {
 	}
 	return p.table.Update(ctx, table.Update{
 		Key: table.SaleKey(s.ID), Expr: "SET #payUntil = :until, #minReader = :reader",
-		Values: table.Item{":until": table.Millis(until), ":reader": table.N(int64(max(s.MinReader, sale.ReadsOffice)))},
+		Values: table.Item{":until": table.Millis(until), ":reader": table.N(int64(max(s.MinReader, sale.ReadsOperators)))},
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// cancelling are the assignments that make a claim cancelled by the office; none if it is not.
+// cancelling are the assignments that make a claim cancelled by an operator; none if it is not.
 func cancelling(c sale.Claim) (assignments string, values table.Item) {
 	if c.Unit == "" {
 		return "", nil
@@ -20,12 +20,12 @@ func cancelling(c sale.Claim) (assignments string, values table.Item) {
 	}
 	if !c.CancelledAt.IsZero() || c.Unit == sale.UnitKept {
 		assignments += ", #minReader = :minReader"
-		values[":minReader"] = table.N(sale.ReadsOffice)
+		values[":minReader"] = table.N(sale.ReadsOperators)
 	}
 	return assignments, values
 }
 
-// cancel writes that the office has cancelled a claim that is paid.
+// cancel writes that an operator has cancelled a claim that is paid.
 func (p *replay) cancel(ctx context.Context, c sale.Claim) error {
 	assignments, values := cancelling(c)
 	return p.table.Update(ctx, table.Update{

@@ -75,7 +75,7 @@ func ReadChange(it Item) (sale.Change, error) {
 	return c, cmp.Or(r.Err, err)
 }
 
-// CancelledItem is what is stored of an order's cancellation by the office.
+// CancelledItem is what is stored of an order's cancellation by an operator.
 func CancelledItem(saleID string, c sale.CancelledOrder) Item {
 	return withAuthor(c.Author, With(CancelledKey(saleID, c.OrderID), Item{
 		"id": S(c.ID), "at": Millis(c.At), "saw": S(string(c.Saw)), "unit": S(string(c.Unit)),

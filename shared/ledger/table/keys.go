@@ -66,7 +66,7 @@ func ChangeKey(saleID string, number int64) Item {
 	return Key(ChangesPK(saleID), fmt.Sprintf("%010d", number))
 }
 
-// CancelledKey returns the key of what is stored of an order's cancellation by the office.
+// CancelledKey returns the key of what is stored of an order's cancellation by an operator.
 func CancelledKey(saleID string, orderID uint64) Item {
 	return Key("CANCELLED#"+saleID, strconv.FormatUint(orderID, 10))
 }

@@ -52,7 +52,7 @@ const Recalled = "RECALLED"
 
 // OrderState returns the state that the event gives its order, and its rank: an event whose state has no
 // higher rank than the known one is late or a repetition. An order is never both PAID and EXPIRED; CANCELLED
-// is above PAID, because the office cancels paid orders as well.
+// is above PAID, because an operator cancels paid orders as well.
 // An event that does not change the state of an order has the rank 0.
 func (e Event) OrderState() (state string, rank int) {
 	switch {
