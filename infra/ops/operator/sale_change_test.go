@@ -207,6 +207,8 @@ func TestAStackOfAnotherReleaseIsTold(t *testing.T) {
 		{"0.1.0", paused, "sale pause moutai", cli.ExitFine, "moutai has been paused since 12:00:00Z"},
 		{"0.1.0", story, "order show --sale moutai --buyer alice", cli.ExitFine, "alice has no claim"},
 		{"0.1.0", problem("internal"), "refund mark stripe#pi_1", cli.ExitUnknown, older}, // a route that it does not have
+		{"0.1.0", `{"statusCode":404,"body":"{\"message\":\"Not Found\"}"}`, "refund mark stripe#pi_1", cli.ExitUnknown, older},
+		{"0.1.0", `{"statusCode":200,"body":"<html>"}`, "refund list", cli.ExitUnknown, "read the answer of OperateFunction"},
 		{"0.1.0", problem("internal"), "refund list moutai", cli.ExitUnknown, older},
 		{"0.1.0", problem("internal"), "order resend moutai", cli.ExitUnknown, older},
 		{"0.1.0", problem("internal"), "queue redrive", cli.ExitUnknown, older},
