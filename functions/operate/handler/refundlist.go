@@ -63,7 +63,7 @@ func (h *Handler) readList(ctx context.Context, c *call, event *telemetry.Event)
 		}
 		one := wire.Row{Line: a.Line, Payment: a.Payment, Outcome: a.Outcome, First: a.First, Back: a.Back}
 		if a.Refund != nil {
-			shown := refundOf(*a.Refund)
+			shown := wire.RefundOf(*a.Refund)
 			one.Refund = &shown
 		}
 		row, _ := json.Marshal(one) // which never fails

@@ -7,7 +7,6 @@ import (
 	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
@@ -19,17 +18,6 @@ const (
 	// 200 characters.
 	maxMarks = 96 << 10
 )
-
-func refundOf(r sale.Refund) wire.Refund {
-	shown := wire.Refund{
-		Refund: httpapi.RefundsOf([]sale.Refund{r})[0], Digits: digitsOf(r.Currency), SaleID: r.SaleID, User: r.User,
-		At: httpapi.Time(r.At), RefundedBy: r.RefundedBy,
-	}
-	if r.OrderID != 0 {
-		shown.OrderID = orderid.String(r.OrderID)
-	}
-	return shown
-}
 
 // refunds lists a sale's refunds, due and done, or those of unknown orders.
 func (h *Handler) refunds(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
@@ -46,7 +34,7 @@ func (h *Handler) refunds(ctx context.Context, c *call, event *telemetry.Event) 
 	}
 	page := wire.Refunds{SaleID: id, AsOf: httpapi.Time(h.now()), Refunds: []wire.Refund{}, Next: next, Unreadable: unreadable}
 	for _, r := range found {
-		page.Refunds = append(page.Refunds, refundOf(r))
+		page.Refunds = append(page.Refunds, wire.RefundOf(r))
 	}
 	return page, nil
 }
@@ -79,7 +67,7 @@ func markedOf(m ledger.Marking) wire.Marked {
 	case m.Err != nil:
 		one.Outcome = wire.Failed
 	default:
-		shown := refundOf(m.Refund)
+		shown := wire.RefundOf(m.Refund)
 		if one.Outcome, one.Refund = wire.Already, &shown; m.Marked {
 			one.Outcome = wire.Done
 		}

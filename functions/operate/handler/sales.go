@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"flashsale/functions/operate/wire"
-	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -38,7 +37,7 @@ func moneyOf(r *ledger.Receipt, s sale.Sale) []wire.Money {
 	all := []wire.Money{}
 	for _, code := range slices.Sorted(maps.Keys(sums)) {
 		one := wire.Money{
-			Currency: code, Digits: digitsOf(code), Taken: sums[code].Taken, Due: sums[code].Due, Refunded: sums[code].Refunded,
+			Currency: code, Digits: wire.Digits(code), Taken: sums[code].Taken, Due: sums[code].Due, Refunded: sums[code].Refunded,
 		}
 		if code == s.Currency {
 			one.Outstanding = r.Unpaid * s.Price
@@ -46,13 +45,6 @@ func moneyOf(r *ledger.Receipt, s sale.Sale) []wire.Money {
 		all = append(all, one)
 	}
 	return all
-}
-
-func digitsOf(code string) *int {
-	if n, known := currency.Digits(code); known {
-		return &n
-	}
-	return nil
 }
 
 func booksOf(r *ledger.Receipt, s sale.Sale) *wire.Books {

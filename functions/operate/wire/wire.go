@@ -5,7 +5,9 @@ package wire
 import (
 	"encoding/json"
 
+	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -147,6 +149,26 @@ type Refund struct {
 	User       string `json:"user,omitempty"`
 	At         string `json:"at"`
 	RefundedBy string `json:"refundedBy,omitempty"`
+}
+
+// RefundOf is a refund as it is shown.
+func RefundOf(r sale.Refund) Refund {
+	shown := Refund{
+		Refund: httpapi.RefundsOf([]sale.Refund{r})[0], Digits: Digits(r.Currency), SaleID: r.SaleID, User: r.User,
+		At: httpapi.Time(r.At), RefundedBy: r.RefundedBy,
+	}
+	if r.OrderID != 0 {
+		shown.OrderID = orderid.String(r.OrderID)
+	}
+	return shown
+}
+
+// Digits are those of a currency's minor unit, nil if nobody knows it.
+func Digits(code string) *int {
+	if n, known := currency.Digits(code); known {
+		return &n
+	}
+	return nil
 }
 
 // Mark asks that payments are marked as refunded.

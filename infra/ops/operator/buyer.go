@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"flashsale/functions/operate/wire"
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger/maintenance"
@@ -22,12 +23,12 @@ type personJSON struct {
 }
 
 type heldJSON struct {
-	SaleID  string       `json:"saleId"`
-	Name    string       `json:"name"`
-	Order   *orderJSON   `json:"order,omitempty"`
-	Group   string       `json:"group,omitempty"` // in which the user has ordered
-	Entry   *entryJSON   `json:"entry,omitempty"`
-	Refunds []refundJSON `json:"refunds,omitempty"`
+	SaleID  string        `json:"saleId"`
+	Name    string        `json:"name"`
+	Order   *orderJSON    `json:"order,omitempty"`
+	Group   string        `json:"group,omitempty"` // in which the user has ordered
+	Entry   *entryJSON    `json:"entry,omitempty"`
+	Refunds []wire.Refund `json:"refunds,omitempty"`
 	// Cancelled says which operator has cancelled the order.
 	Cancelled *cancelledJSON `json:"cancelled,omitempty"`
 }
@@ -67,16 +68,6 @@ type entryJSON struct {
 	Leaf  string `json:"leaf"`
 }
 
-type refundJSON struct {
-	Payment    string `json:"payment"`
-	Reason     string `json:"reason"`
-	Amount     int64  `json:"amount"`
-	Currency   string `json:"currency"`
-	At         string `json:"at"`
-	RefundedAt string `json:"refundedAt,omitempty"`
-	RefundedBy string `json:"refundedBy,omitempty"`
-}
-
 // orderOf is an order in JSON. Its state is that of the list of orders.
 func orderOf(s sale.Sale, c sale.Claim) orderJSON {
 	one := orderJSON{
@@ -105,13 +96,9 @@ func heldOf(h maintenance.Held) heldJSON {
 		one.Entry = &entryJSON{At: httpapi.Time(h.Entry.At), Nonce: h.Entry.Nonce.String(), Leaf: h.Entry.Leaf.String()}
 	}
 	for _, r := range h.Refunds {
-		one.Refunds = append(one.Refunds, refundOf(r))
+		one.Refunds = append(one.Refunds, wire.RefundOf(r))
 	}
 	return one
-}
-
-func refundOf(r sale.Refund) refundJSON {
-	return refundJSON{r.Payment, string(r.Reason), r.Amount, r.Currency, httpapi.Time(r.At), timeIf(r.RefundedAt), r.RefundedBy}
 }
 
 // showBuyer prints everything that the table holds of one user: the answer to a request for access
