@@ -259,7 +259,7 @@ func TestEachKindOfBrokenCancellationIsNamed(t *testing.T) {
 	}
 	breakages{
 		{"nobody who has cancelled it", func(all items) { delete(all, entry(all, "user-1")) }, "P37", "the sale counts 4 to 4 cancelled orders, but 3 are"},
-		{"a paid order that is not cancelled", func(all items) { all.drop(all.claim("user-0"), "cancelledAt", "unit") }, "P37", "3 claims are cancelled by operators, but of 4 it is stored by whom"},
+		{"a paid order that is not cancelled", func(all items) { all.drop(all.claim("user-0"), "cancelledAt", "unit") }, "P37", "3 claims are cancelled by an operator, but of 4 it is stored by whom"},
 		{"a cancelled order whose payment stays", func(all items) { delete(all, refundKey("pi_0")) }, "P37", "but stripe#pi_0 does not go back because of that"},
 		{"a refund of an order that is not cancelled", func(all items) { all.drop(all.claim("user-0"), "cancelledAt") }, "P37", "because its order is cancelled, but the order"},
 		{"a cancellation of before the payment", func(all items) { all.add(all.claim("user-0"), "cancelledAt", -hour) }, "P37", "was cancelled at 2026-11-11T19:"},
