@@ -27,11 +27,11 @@ func main() {
 	log.FatalIf(noBook, noTimes)
 	page, err := handler.PageFromEnv(assets.Files)
 	log.FatalIf(err)
-	around, err := stack.FromEnv(cfg)
+	surroundings, err := stack.FromEnv(cfg)
 	log.FatalIf(err)
 	h := handler.New(book, log, clock.Wall)
 	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
 	h.RolesClaim, h.Page = os.Getenv("ROLES_CLAIM"), page
-	h.Stack = around
+	h.Stack = surroundings
 	lambda.Start(h)
 }

@@ -54,9 +54,10 @@ type Answer struct {
 	// ChangeID names the change in the sale's trail, or the order's cancellation; "" if its caller does
 	// not ask.
 	ChangeID string `json:"changeId,omitempty"`
-	// Seen is what the author has seen with the change, for the next one; "" if the request did not say
-	// what they had seen before, and was no creation.
-	Seen string `json:"seen,omitempty"`
+	// Version is that of the sale with the change, for the next one; "" if the request did not say which one
+	// it was decided on, and was no creation. Seen is its name in 0.7, for one release.
+	Version string `json:"version,omitempty"`
+	Seen    string `json:"seen,omitempty"`
 }
 
 // Taken is what a withdrawal returns in addition: how many units it took in total,
@@ -101,8 +102,9 @@ type Cancelled struct {
 // sale.InvalidRequest.
 func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
 	out, seen, err := d.apply(ctx, r)
-	if err == nil && (r.Seen != nil || r.Action == "create") {
-		out.Seen = seen.Text(r.SaleID)
+	if err == nil && (r.Version != nil || r.Action == "create") {
+		out.Version = seen.Text(r.SaleID)
+		out.Seen = out.Version
 	}
 	return out, err
 }

@@ -8,31 +8,34 @@ var fields = map[string][]string{
 		"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "lateDays", "price",
 		"currency", "labels", "limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours",
 	},
-	"add":        {"seedId", "stock", "actor", "note", "seen"},
-	"withdraw":   {"seedId", "stock", "actor", "note", "seen"},
+	"add":        {"seedId", "stock", "actor", "note", "version"},
+	"withdraw":   {"seedId", "stock", "actor", "note", "version"},
 	"pause":      {"at", "actor", "note", "changeId"},
-	"resume":     {"at", "actor", "note", "changeId", "seen"},
-	"reschedule": {"opensAt", "closesAt", "until", "at", "actor", "note", "changeId", "seen"},
-	"extend":     {"until", "at", "actor", "note", "changeId", "seen"},
-	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId", "seen"},
+	"resume":     {"at", "actor", "note", "changeId", "version"},
+	"reschedule": {"opensAt", "closesAt", "until", "at", "actor", "note", "changeId", "version"},
+	"extend":     {"until", "at", "actor", "note", "changeId", "version"},
+	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId", "version"},
 	"recall":     {"actor", "note", "changeId"},
-	"cancel":     {"orderId", "saw", "unit", "actor", "note", "changeId"},
+	"cancel":     {"orderId", "expected", "unit", "actor", "note", "changeId"},
 }
+
+// former are the names that fields had in 0.7, which are read for one release.
+var former = map[string]string{"seen": "version", "saw": "expected"}
 
 // Takes returns the fields of an action's request besides action and saleId.
 func Takes(action string) []string { return slices.Clone(fields[action]) }
 
 // operated lists the fields of each action on the operators' API besides action, id and note. A
-// pause and a recall always get through, and the cancellation of an order says what was seen of that: they
-// take no seen. The others need it.
+// pause and a recall always get through, and the cancellation of an order says which state is expected: they
+// take no version. The others need it.
 var operated = map[string][]string{
-	"add":        {"stock", "seen"},
-	"withdraw":   {"stock", "seen"},
+	"add":        {"stock", "version"},
+	"withdraw":   {"stock", "version"},
 	"pause":      {},
-	"resume":     {"seen"},
-	"reschedule": {"opensAt", "closesAt", "until", "seen"},
-	"extend":     {"until", "seen"},
-	"describe":   {"name", "image", "about", "link", "seen"},
+	"resume":     {"version"},
+	"reschedule": {"opensAt", "closesAt", "until", "version"},
+	"extend":     {"until", "version"},
+	"describe":   {"name", "image", "about", "link", "version"},
 	"recall":     {},
-	"cancel":     {"orderId", "saw", "unit"},
+	"cancel":     {"orderId", "expected", "unit"},
 }

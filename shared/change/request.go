@@ -42,7 +42,8 @@ type Request struct {
 	Link            *string `json:"link"`
 	SeedID          string  `json:"seedId"`
 	OrderID         string  `json:"orderId"`
-	Saw             string  `json:"saw"`
+	Expected        string  `json:"expected"`
+	FormerExpected  string  `json:"saw"`
 	Unit            string  `json:"unit"`
 	At              *string `json:"at"`
 	// ID names a change on the operators' API: an addition's or a withdrawal's seed id, or
@@ -51,8 +52,9 @@ type Request struct {
 	ChangeID string `json:"changeId"`
 	Actor    string `json:"actor"`
 	Note     string `json:"note"`
-	// Seen is what the author had seen of the sale, as text; nil if that does not matter.
-	Seen *string `json:"seen"`
+	// Version is that of the sale as the author had read it; nil if that does not matter.
+	Version       *string `json:"version"`
+	FormerVersion *string `json:"seen"`
 	// Verified: the actor is of a token that API Gateway verified. No request says that of
 	// itself.
 	Verified bool `json:"-"`
@@ -72,8 +74,8 @@ func DecodeOperated(raw []byte, saleID string) (Request, error) {
 	if !sale.ValidID(r.ID) {
 		return r, sale.RefuseID("id")
 	}
-	if r.Seen == nil && slices.Contains(operated[r.Action], "seen") {
-		return r, invalid("seen is needed: give back the one that came with the sale, " +
+	if r.Version == nil && slices.Contains(operated[r.Action], "version") {
+		return r, invalid("version is needed: give back the one that came with the sale, " +
 			"so that nothing is undone that somebody else has changed since")
 	}
 	r.SaleID, r.ChangeID = saleID, r.ID
@@ -114,10 +116,14 @@ func decode(raw []byte, actions map[string][]string, common ...string) (Request,
 	}
 	allowed = slices.Concat(common, allowed)
 	for _, name := range names {
+		if now, is := former[name]; is && !slices.Contains(names, now) {
+			name = now
+		}
 		if name != "action" && !slices.Contains(allowed, name) {
 			return r, invalid("the action " + r.Action + " takes only " + strings.Join(allowed, ", "))
 		}
 	}
+	r.Version, r.Expected = cmp.Or(r.Version, r.FormerVersion), cmp.Or(r.Expected, r.FormerExpected)
 	return r, nil
 }
 
@@ -126,12 +132,12 @@ func (r *Request) author() sale.Author {
 	return sale.Author{Actor: r.Actor, Verified: r.Verified, Note: r.Note}
 }
 
-// seen reads what the author had seen.
+// seen reads the version.
 func (r *Request) seen() (*sale.Seen, error) {
-	if r.Seen == nil {
+	if r.Version == nil {
 		return nil, nil
 	}
-	s, err := sale.ParseSeen(r.SaleID, *r.Seen)
+	s, err := sale.ParseSeen(r.SaleID, *r.Version)
 	return &s, err
 }
 
@@ -278,7 +284,7 @@ func (r *Request) cancellation() (sale.Cancellation, error) {
 		return sale.Cancellation{}, invalid("orderId must be the number of an order, as text")
 	}
 	c := sale.Cancellation{
-		SaleID: r.SaleID, OrderID: id, ChangeID: r.ChangeID, Author: r.author(), Saw: sale.ClaimState(r.Saw),
+		SaleID: r.SaleID, OrderID: id, ChangeID: r.ChangeID, Author: r.author(), Saw: sale.ClaimState(r.Expected),
 		Unit: sale.Unit(r.Unit),
 	}
 	return c, c.Check()

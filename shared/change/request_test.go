@@ -45,8 +45,11 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a description", `{"action":"describe","saleId":"moutai","about":"a\nb","link":""}`, true},
 		{"a description that is null", `{"action":"describe","saleId":"moutai","about":null}`, false},
 		{"a recall with a note", `{"action":"recall","saleId":"moutai","note":"the soles come off"}`, true},
-		{"an order's cancellation", `{"action":"cancel","saleId":"moutai","orderId":"5","saw":"PAID","unit":"kept","note":"moved away"}`, true},
-		{"an order's cancellation whose number is a number", `{"action":"cancel","saleId":"moutai","orderId":5,"saw":"PAID","unit":"kept"}`, false},
+		{"an order's cancellation", `{"action":"cancel","saleId":"moutai","orderId":"5","expected":"PAID","unit":"kept","note":"moved away"}`, true},
+		{"an order's cancellation as of 0.7", `{"action":"cancel","saleId":"moutai","orderId":"5","saw":"PAID","unit":"kept"}`, true},
+		{"both names of the expected state", `{"action":"cancel","saleId":"moutai","orderId":"5","saw":"PAID","expected":"PAID","unit":"kept"}`, false},
+		{"the version of a pause as of 0.7", `{"action":"pause","saleId":"moutai","seen":"0.0.46d378e2"}`, false},
+		{"an order's cancellation whose number is a number", `{"action":"cancel","saleId":"moutai","orderId":5,"expected":"PAID","unit":"kept"}`, false},
 		{"the order of a recall", `{"action":"recall","saleId":"moutai","orderId":"5"}`, false},
 		{"a recall at an instant", `{"action":"recall","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, false},
 		{"who asks, why, and the change's id", `{"action":"pause","saleId":"moutai","actor":"kim","note":"the price is wrong","changeId":"c-1"}`, true},
@@ -151,7 +154,7 @@ func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
 	yes, no, image := true, false, "https://images.example/a.jpg"
 	why := sale.Author{Note: "why"}
 	saw := &sale.Seen{Edits: 12, Seedings: 3}
-	seen := `,"seen":"` + saw.Text("moutai") + `"`
+	seen := `,"version":"` + saw.Text("moutai") + `"`
 	for asks, want := range map[string]any{
 		`"action":"add","stock":50` + seen:                   sale.Addition{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why, Seen: saw},
 		`"action":"withdraw","stock":50` + seen:              sale.Withdrawal{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why, Seen: saw},
@@ -161,8 +164,10 @@ func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
 		`"action":"extend","until":"2026-11-11T16:00:00Z"` + seen: sale.Edit{
 			SaleID: "moutai", ChangeID: "c", PayUntil: time.Date(2026, 11, 11, 16, 0, 0, 0, time.UTC), Author: why, Seen: saw,
 		},
+		`"action":"resume"` + strings.Replace(seen, "version", "seen", 1): sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why, Seen: saw},
+		`"action":"cancel","orderId":"5","saw":"PAID","unit":"kept"`:      sale.Cancellation{SaleID: "moutai", OrderID: 5, ChangeID: "c", Author: why, Saw: sale.Paid, Unit: sale.UnitKept},
 		`"action":"recall"`: sale.Recall{SaleID: "moutai", ChangeID: "c", Author: why},
-		`"action":"cancel","orderId":"523415642750058497","saw":"PAID","unit":"kept"`: sale.Cancellation{
+		`"action":"cancel","orderId":"523415642750058497","expected":"PAID","unit":"kept"`: sale.Cancellation{
 			SaleID: "moutai", OrderID: 523415642750058497, ChangeID: "c", Author: why, Saw: sale.Paid, Unit: sale.UnitKept,
 		},
 	} {

@@ -60,11 +60,14 @@ type problem struct {
 	Status    int       `json:"status"`
 	Code      sale.Code `json:"code"`
 	Detail    string    `json:"detail,omitempty"`
+	Template  string    `json:"template,omitempty"` // of a detail with values
+	Values    []string  `json:"values,omitempty"`
 	MayReturn bool      `json:"mayReturn,omitempty"`
 	Order     string    `json:"order,omitempty"` // path of the caller's own order
 	SaleID    string    `json:"saleId,omitempty"`
 	Claim     *Claim    `json:"claim,omitempty"`
-	Seen      string    `json:"seen,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	Seen      string    `json:"seen,omitempty"` // its name in 0.7, for one release
 	Change    *Change   `json:"change,omitempty"`
 }
 
@@ -87,7 +90,7 @@ func Problem(err error, saleID string) Response {
 	}
 	p := problem{
 		Type: "urn:flashsale:problem:" + string(code), Title: k.title, Status: k.status, Code: code,
-		Detail: said.Detail, MayReturn: said.MayReturn, SaleID: said.OtherSale,
+		Detail: said.Detail, Template: said.Template, Values: said.Values(), MayReturn: said.MayReturn, SaleID: said.OtherSale,
 	}
 	if saleID = cmp.Or(said.OtherSale, saleID); saleID != "" && code != sale.SaleNotFound {
 		p.Order = ClaimPath(saleID)
@@ -96,7 +99,7 @@ func Problem(err error, saleID string) Response {
 		p.Claim = new(ClaimOf(*said.Claim))
 	}
 	if m := said.Meanwhile; m != nil {
-		p.Seen = m.Seen
+		p.Version, p.Seen = m.Seen, m.Seen
 		if m.Change != nil {
 			p.Change = new(ChangeOf(*m.Change))
 		}

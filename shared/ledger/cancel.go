@@ -87,8 +87,8 @@ type OrderCancelled struct {
 // other contents, the payment goes back already, or the sale is sealed; with sale.Recalled, because a
 // recall finishes each order itself; with sale.OrderNotFound, sale.SaleNotFound, sale.Busy or sale.Internal.
 func (l *Ledger) CancelOrder(ctx context.Context, c sale.Cancellation) (OrderCancelled, error) {
-	call := l.newID() // tells the entry of this call from another call's with the same id
-	c.ChangeID = cmp.Or(c.ChangeID, call)
+	attempt := l.newID()
+	c.ChangeID = cmp.Or(c.ChangeID, attempt)
 	o, err := l.Order(ctx, c.OrderID)
 	switch {
 	case err != nil:
@@ -112,7 +112,7 @@ func (l *Ledger) CancelOrder(ctx context.Context, c sale.Cancellation) (OrderCan
 			return OrderCancelled{}, err
 		}
 		if entry := stored[table.IdentityOf(entryKey)]; entry != nil {
-			return alreadyCancelled(c, s, held, entry, call)
+			return alreadyCancelled(c, s, held, entry, attempt)
 		}
 		// The claim may show a cancellation before its entry does: whose it was is not known yet.
 		if held.Unit == "" {
@@ -120,7 +120,7 @@ func (l *Ledger) CancelOrder(ctx context.Context, c sale.Cancellation) (OrderCan
 				return OrderCancelled{}, err
 			}
 			at := time.UnixMilli(l.now().UnixMilli()).UTC()
-			actions, err := l.cancelOrder(ctx, c, of, held, at, call)
+			actions, err := l.cancelOrder(ctx, c, of, held, at, attempt)
 			if err != nil {
 				return OrderCancelled{}, err
 			}
@@ -141,7 +141,7 @@ func (l *Ledger) CancelOrder(ctx context.Context, c sale.Cancellation) (OrderCan
 
 // alreadyCancelled answers a request about an order that was cancelled.
 func alreadyCancelled(
-	c sale.Cancellation, s sale.Sale, held sale.Claim, entry table.Item, call string,
+	c sale.Cancellation, s sale.Sale, held sale.Claim, entry table.Item, attempt string,
 ) (OrderCancelled, error) {
 	made, err := table.ReadCancelled(entry)
 	r := table.Reader{Item: entry}
@@ -153,7 +153,7 @@ func alreadyCancelled(
 	case !c.Asks(made):
 		return OrderCancelled{}, errOtherChange
 	}
-	return OrderCancelled{made, s, held, r.Text("call") == call}, sale.AsInternal(r.Err)
+	return OrderCancelled{made, s, held, r.Text(otherName) == attempt}, sale.AsInternal(r.Err)
 }
 
 // refuseToCancel says why an order is not cancelled, which nobody has cancelled yet.
@@ -173,10 +173,10 @@ func refuseToCancel(c sale.Cancellation, s sale.Sale, held sale.Claim) error {
 
 // cancelOrder returns the actions of a cancellation.
 func (l *Ledger) cancelOrder(
-	ctx context.Context, c sale.Cancellation, o *ordered, held sale.Claim, now time.Time, call string,
+	ctx context.Context, c sale.Cancellation, o *ordered, held sale.Claim, now time.Time, attempt string,
 ) ([]types.TransactWriteItem, error) {
 	entry := table.CancelledItem(o.SaleID, c.Entry(now))
-	entry["call"] = table.S(call)
+	entry[otherName] = table.S(attempt)
 	ofSale := table.Update{
 		Key: table.SaleKey(o.SaleID), Expr: "ADD #version :one, #cancelled :one", If: "attribute_not_exists(#recalledAt)",
 		Values: table.Item{":one": table.One},

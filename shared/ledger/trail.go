@@ -88,11 +88,10 @@ type edit struct {
 // written twice. It also requires that the id is no seed id: see announceSeeding.
 //
 // A pause must not wait for a long trail: it reads the newest page. If there are older entries, one of them may have
-// its id, so the pause gets another one, and notes the id as its call's: whoever asks again finds it there. Only the id
-// of an edit so long ago pauses the sale once more.
+// its id: see named. Only the id of an edit so long ago pauses the sale once more.
 func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
-	call := l.newID() // tells the entry of this call from another call's with the same id
-	e.asks.ID = cmp.Or(e.asks.ID, call)
+	attempt := l.newID()
+	e.asks.ID = cmp.Or(e.asks.ID, attempt)
 	id := e.asks.ID
 	for left := l.table.UpTo(table.PatientTries); ; {
 		before, err := l.table.OpenSale(ctx, e.saleID)
@@ -115,9 +114,8 @@ func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 			case !e.asks.Asks(made):
 				return Edited{}, errOtherChange
 			case made.Number <= before.Edits:
-				r := table.Reader{Item: h.asked}
-				isOwn := r.Text("call") == call || r.Text("id") == call
-				return Edited{before, isOwn, e.seen.WithEdit(made.Number)}, sale.AsInternal(r.Err)
+				isOwn, err := isNamed(h.asked, attempt)
+				return Edited{before, isOwn, e.seen.WithEdit(made.Number)}, err
 			}
 			// It was made after the sale was read, so the transaction is refused.
 		}
@@ -145,11 +143,11 @@ func (l *Ledger) edit(ctx context.Context, e edit) (Edited, error) {
 			return Edited{}, sale.AsInternal(err)
 		}
 		next.Edits++
-		entryID, noted := id, call
+		as := named{id: id, other: attempt}
 		if after > 0 {
-			entryID, noted = call, id
+			as = named{id: attempt, other: id}
 		}
-		reasons, err := l.table.RetryTransaction(ctx, l.writeEdit(e, before, next, entryID, noted)...)
+		reasons, err := l.table.RetryTransaction(ctx, l.writeEdit(e, before, next, as)...)
 		switch {
 		case err == nil:
 			return Edited{next, true, e.seen.WithEdit(next.Edits)}, nil
@@ -178,7 +176,23 @@ func refuseMeanwhile(s sale.Sale, newest table.Item) error {
 	return sale.RefuseMeanwhile(&s, &c)
 }
 
-func (l *Ledger) writeEdit(e edit, before, after sale.Sale, id, call string) []types.TransactWriteItem {
+// named is how an entry of the trail is named: by the id of the change, and by the attempt, which tells it from the
+// entry of another attempt at the same change. In a trail that was read whole the change's id is its own; in one that
+// was not, an older entry may have that, so the attempt is, and the change's id is the other one: whoever asks again
+// looks for both.
+type named struct{ id, other string }
+
+// otherName is the attribute of the other one.
+const otherName = "call"
+
+// isNamed reports whether an entry has that name.
+func isNamed(entry table.Item, name string) (bool, error) {
+	r := table.Reader{Item: entry}
+	is := r.Text("id") == name || r.Text(otherName) == name
+	return is, sale.AsInternal(r.Err)
+}
+
+func (l *Ledger) writeEdit(e edit, before, after sale.Sale, as named) []types.TransactWriteItem {
 	update, values := e.set(after)
 	condition := "attribute_not_exists(#edits)"
 	values[":one"] = table.One
@@ -187,7 +201,7 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, id, call string) []t
 	}
 	update += " ADD #version :one, #edits :one" + e.counts
 	c := e.asks
-	c.ID, c.Number = id, after.Edits
+	c.ID, c.Number = as.id, after.Edits
 	if c.Action == sale.ActionDescribe {
 		c.At = l.now()
 	} else {
@@ -197,7 +211,7 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, id, call string) []t
 		c.OperatedAt, c.BeginsAt, c.EndsAt = after.OperatedAt, after.BeginsAt, after.EndsAt
 	}
 	entry := table.WithLabels(after.Labels, table.ChangeItem(e.saleID, c))
-	entry["call"] = table.S(call)
+	entry[otherName] = table.S(as.other)
 	actions := []types.TransactWriteItem{
 		l.table.Action(table.Update{Key: table.SaleKey(e.saleID), Expr: update, If: condition, Values: values}),
 		l.table.Put(entry),
@@ -229,7 +243,7 @@ func (l *Ledger) historyOf(ctx context.Context, s sale.Sale, id string, after in
 	newest := table.IdentityOf(table.ChangeKey(s.ID, s.Edits))
 	for _, it := range edits {
 		r := table.Reader{Item: it}
-		if r.Text("id") == id || r.Text("call") == id {
+		if r.Text("id") == id || r.Text(otherName) == id {
 			h.asked = it
 		}
 		switch sale.Action(r.Text("action")) {

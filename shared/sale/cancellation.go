@@ -34,7 +34,7 @@ func (c *Cancellation) Check() error {
 	case c.OrderID == 0:
 		return Refuse(InvalidRequest, "orderId must be the number of an order")
 	case c.Saw != Confirmed && c.Saw != Paid:
-		return Refuse(InvalidRequest, "saw must be the state in which you have seen the order, CONFIRMED or PAID")
+		return Refuse(InvalidRequest, "expected must be the state in which you have read the order, CONFIRMED or PAID")
 	case c.Unit != UnitBack && c.Unit != UnitKept:
 		return Refuse(InvalidRequest, "unit must be back or kept")
 	}

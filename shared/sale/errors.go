@@ -3,6 +3,7 @@ package sale
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -108,9 +109,9 @@ type Error struct {
 	// Err is the cause, for the log only.
 	Err error
 
-	// format and values are what Detail was made of, if it has values.
-	format string
-	values []any
+	// Template is what Detail was made of, if it has values: with a verb of package fmt for each of them.
+	Template string
+	values   []any
 }
 
 func (e *Error) Error() string {
@@ -144,16 +145,17 @@ func Refuse(code Code, detail string) *Error {
 
 // Refusef is Refuse with values in the detail.
 func Refusef(code Code, format string, values ...any) *Error {
-	return &Error{Code: code, Detail: fmt.Sprintf(format, values...), format: format, values: values}
+	return &Error{Code: code, Detail: fmt.Sprintf(format, values...), Template: format, values: values}
 }
 
-// DetailBy returns the detail in another language. word returns the text for an English one, or
-// the format for one with values.
-func (e *Error) DetailBy(word func(english string) string) string {
-	if e.format != "" {
-		return fmt.Sprintf(word(e.format), e.values...)
+var verbs = regexp.MustCompile("%[a-z]")
+
+// Values are those of the template, as they are in the detail.
+func (e *Error) Values() (texts []string) {
+	for i, verb := range verbs.FindAllString(e.Template, -1) {
+		texts = append(texts, fmt.Sprintf(verb, e.values[i]))
 	}
-	return word(e.Detail)
+	return texts
 }
 
 // Fail returns an Error of that code with a cause for the log.

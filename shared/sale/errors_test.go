@@ -42,11 +42,9 @@ func TestAnErrorTellsTheLogEverythingAndKeepsItsCause(t *testing.T) {
 	}
 }
 
-func TestADetailInAnotherLanguageHasTheSameValues(t *testing.T) {
-	german := map[string]string{"gone": "weg", "at most %d": "höchstens %d"}
-	for want, refusal := range map[string]*Error{"weg": Refuse(SoldOut, "gone"), "höchstens 5": Refusef(InvalidRequest, "at most %d", 5)} {
-		if got := refusal.DetailBy(func(english string) string { return german[english] }); got != want {
-			t.Errorf("%q: %q, want %q", refusal.Detail, got, want)
-		}
+func TestTheValuesOfATemplateAreThoseOfTheDetail(t *testing.T) {
+	e := Refusef(InvalidRequest, "%s has at most %d days", "it", 7*day/day)
+	if got := fmt.Sprint(e.Values()); got != "[it 7]" || e.Detail != "it has at most 7 days" || Refuse(SoldOut, "gone").Values() != nil {
+		t.Errorf("got %s of %q", got, e.Detail)
 	}
 }

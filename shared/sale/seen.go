@@ -47,7 +47,7 @@ func ParseSeen(saleID, text string) (Seen, error) {
 	s.Edits, _ = strconv.ParseInt(edits, 10, 64)
 	s.Seedings, _ = strconv.ParseInt(seedings, 10, 64)
 	if s.Text(saleID) != text || s.Edits < 0 || s.Seedings < 0 {
-		return Seen{}, Refuse(InvalidRequest, "seen is not of this sale: give it back as it came with the sale, "+
+		return Seen{}, Refuse(InvalidRequest, "version is not of this sale: give it back as it came with the sale, "+
 			"or with the answer to the change before")
 	}
 	return s, nil
@@ -74,7 +74,7 @@ func RefuseMeanwhile(s *Sale, newest *Change) *Error {
 // person has paused the sale.
 func RefusePaused(s *Sale, pause Change) *Error {
 	e := Refusef(ChangedMeanwhile,
-		"the sale was changed meanwhile: %s by %s on %s%s; a resume without seen leaves that as it is", pause.say()...)
+		"the sale was changed meanwhile: %s by %s on %s%s; a resume without version leaves that as it is", pause.say()...)
 	e.Meanwhile = &Meanwhile{s.Seen().Text(s.ID), &pause}
 	return e
 }

@@ -53,7 +53,7 @@ func New(b Book, c beacon.Chain, d Dice, times draw.Times, log *telemetry.Log, n
 	return &Handler{book: b, chain: c, dice: d, times: times, log: log, now: now}
 }
 
-// Answer has one course for each sale with a draw.
+// Answer has one Course for each sale with a draw.
 type Answer struct {
 	Draws []Course `json:"draws"`
 }
@@ -102,14 +102,14 @@ func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, 
 	if err != nil {
 		return err
 	}
-	var courses []*course
+	var draws []*saleDraw
 	for _, l := range sales.Listings {
 		if sales.Named || !l.Drained && (l.Err != nil || l.Draw) {
-			courses = append(courses, &course{Handler: h, listing: l, shown: Course{SaleID: l.SaleID, Steps: []string{}}})
+			draws = append(draws, &saleDraw{Handler: h, listing: l, shown: Course{SaleID: l.SaleID, Steps: []string{}}})
 		}
 	}
 	var errs []error
-	for due := courses; len(due) > 0; due = h.await(ctx, begun, courses) {
+	for due := draws; len(due) > 0; due = h.await(ctx, begun, draws) {
 		sales.Listings = nil
 		for _, c := range due {
 			sales.Listings = append(sales.Listings, c.listing)
@@ -132,7 +132,7 @@ func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, 
 			Draft: func(_ *telemetry.Event, i int, _ *sale.DraftError) { due[i].isDraft = true }, // reconciliation reports it
 		}))
 	}
-	for _, c := range courses {
+	for _, c := range draws {
 		if !c.isDraft {
 			answer.Draws = append(answer.Draws, c.shown)
 		}
@@ -142,9 +142,9 @@ func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, 
 
 // await waits for the earliest step that is due while the invocation still watches, and returns
 // the sales that then have one to take.
-func (h *Handler) await(ctx context.Context, begun invocation.Stopwatch, courses []*course) (due []*course) {
+func (h *Handler) await(ctx context.Context, begun invocation.Stopwatch, draws []*saleDraw) (due []*saleDraw) {
 	var first time.Time
-	for _, c := range courses {
+	for _, c := range draws {
 		if !c.next.IsZero() && (first.IsZero() || c.next.Before(first)) {
 			first = c.next
 		}
@@ -154,7 +154,7 @@ func (h *Handler) await(ctx context.Context, begun invocation.Stopwatch, courses
 		return nil
 	}
 	now := h.now()
-	for _, c := range courses {
+	for _, c := range draws {
 		if !c.next.IsZero() && !now.Before(c.next) {
 			due = append(due, c)
 		}

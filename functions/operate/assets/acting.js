@@ -12,7 +12,7 @@ import { fill, number, word, words } from "./words.js";
 /** @typedef {import("./api.js").Answer} Answer */
 /** @typedef {import("./reading.js").Sale} Sale */
 /** @typedef {"resume" | "reschedule" | "extend" | "add" | "recall"} Asked an action that asks first */
-/** @typedef {{id: string, action: Asked | "pause" | "cancel", note?: string, opensAt?: string, closesAt?: string, until?: string, stock?: number, seen?: string, orderId?: string, saw?: string, unit?: string}} Change */
+/** @typedef {{id: string, action: Asked | "pause" | "cancel", note?: string, opensAt?: string, closesAt?: string, until?: string, stock?: number, version?: string, orderId?: string, expected?: string, unit?: string}} Change */
 
 /** The ids of the changes that are known here: made for certain, or told. @type {Set<string>} */
 const heard = new Set();
@@ -108,7 +108,7 @@ export function send({ saleId, name }, body) {
   goOn();
 }
 
-/** Sends a change until the answer is final, as it is: with what its author had seen. @param {Order} o */
+/** Sends a change until the answer is final, as it is: with the version that its author had read. @param {Order} o */
 async function run(o) {
   const { saleId, body } = o;
   o.begun = true;

@@ -1,5 +1,7 @@
 // The calls of the operators' API.
 
+import { language } from "./words.js";
+
 /**
  * @typedef {object} Answer
  * @property {number} status 0: there was none, so what happened is unknown
@@ -34,9 +36,22 @@ export async function call(method, path, token, body, stop) {
     const { status } = response;
     const wait = 1000 * Number(response.headers.get("Retry-After") ?? 0);
     const code = response.ok && found ? "" : typeof found?.code === "string" ? found.code : codeOf(status);
+    if (code && typeof found?.detail === "string" && language === "zh") found.detail = await inChinese(found);
     return { status, code, body: found ?? {}, wait: wait > 0 ? wait : 0 };
   } catch {
     return { status: 0, code: "busy", body: {}, wait: 0 };
+  }
+}
+
+/** Why something was refused, in Chinese, and in English if the words for it do not arrive. @param {Record<string, any>} body */
+async function inChinese({ detail, template, values = [] }) {
+  try {
+    const late = new Promise((_, reject) => setTimeout(reject, 5000));
+    const { details } = await Promise.race([/** @type {Promise<typeof import("./details.js")>} */ (import("./details.js")), /** @type {Promise<never>} */ (late)]);
+    let n = 0;
+    return details[template ?? detail]?.replace(/%[a-z]/g, () => values[n++]) ?? detail;
+  } catch {
+    return detail;
   }
 }
 

@@ -14,13 +14,13 @@ import { duration, fill, number, word, words } from "./words.js";
 /** @typedef {import("./acting.js").Asked} Asked */
 /** @typedef {import("./acting.js").Change} Change */
 
-/** What the answer is to: saw is of the sale as the dialog shows it. @type {{action: Asked, stamp: string, saw: string, seen: boolean, trouble: string, checking: boolean} | undefined} */
+/** What the answer is to: version is of the sale as the dialog shows it. @type {{action: Asked, stamp: string, version: string, seen: boolean, trouble: string, checking: boolean} | undefined} */
 export let question;
 export const dialog = () => /** @type {HTMLDialogElement} */ (element("ask"));
 
 /** @param {Asked} action @param {Partial<Change>} [was] what was asked before and is asked again */
 export function open(action, was) {
-  question = { action, stamp: stampOf(sale), saw: sale?.seen, seen: !!was, trouble: "", checking: false };
+  question = { action, stamp: stampOf(sale), version: sale?.version, seen: !!was, trouble: "", checking: false };
   show(dialog(), []);
   render();
   dialog().showModal();
@@ -61,7 +61,7 @@ function until(s) {
 /** What the dialog asks for, or the name of the word that says what is missing. @param {Sale} s @returns {Change | string} */
 function wanted(s) {
   const note = typed("why");
-  const body = { id: crypto.randomUUID(), ...(note && { note }), ...(question?.action !== "recall" && { seen: question?.saw }) };
+  const body = { id: crypto.randomUUID(), ...(note && { note }), ...(question?.action !== "recall" && { version: question?.version }) };
   const [opens, closes] = [instant("opens", s.opensAt), instant("closes", s.closesAt)];
   switch (question?.action) {
     case "reschedule":
@@ -85,7 +85,7 @@ async function confirm(event) {
   asked.trouble = "";
   render(); // so that the same trouble is said again
   if (stampOf(sale) !== asked.stamp) { // it is said already
-    [asked.stamp, asked.saw] = [stampOf(sale), sale.seen];
+    [asked.stamp, asked.version] = [stampOf(sale), sale.version];
     return render();
   }
   if (typeof body === "string") asked.trouble = word(words, body);

@@ -22,6 +22,8 @@ let form;
 let chart;
 /** @type {{view: () => Child[]} | undefined} */
 let list;
+/** @type {{view: (found: Sale) => Child[]} | undefined} */
+let story;
 let failed = 0; // scripts that did not arrive
 let missing = false; // the latest of them
 
@@ -40,6 +42,10 @@ async function load() {
     if (!chart && place()) {
       const { charts } = await soon(/** @type {Promise<typeof import("./chart.js")>} */ (import("./chart.js" + at)));
       chart ??= charts(views);
+    }
+    if (!story && place()) {
+      const { stories } = await soon(/** @type {Promise<typeof import("./story.js")>} */ (import("./story.js" + at)));
+      story ??= stories(views);
     }
     if (!list && refundsPlace()) {
       const { refunds } = await soon(/** @type {Promise<typeof import("./refunds.js")>} */ (import("./refunds.js" + at)));
@@ -94,7 +100,7 @@ renders(() => {
   show(element("others"), others);
   const copied = making();
   const shown = !inside ? door(ended(now()) ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
-    code === "forbidden" ? door(words.needsViewer, false) : copied !== undefined && mayChange() ? (form ? form.view(copied) : [absent(words.create)]) : id ? whole(id, (s) => (chart ? chart.view(s) : missing && absent())) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? (list ? list.view() : [absent(words.refunds.title)]) : glance();
+    code === "forbidden" ? door(words.needsViewer, false) : copied !== undefined && mayChange() ? (form ? form.view(copied) : [absent(words.create)]) : id ? whole(id, (s) => (chart ? chart.view(s) : missing && absent()), (found) => (story ? story.view(found) : absent())) : inGroup ? group.view(inGroup, sales, code) : refundsPlace() ? (list ? list.view() : [absent(words.refunds.title)]) : glance();
   element("main").className = old ? "old" : "";
   show(element("health"), inside && me.role ? strip.view() : []);
   const heading = shown[0] instanceof Element && shown[0].querySelector("h1")?.textContent;

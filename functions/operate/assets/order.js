@@ -1,7 +1,8 @@
 // Cancelling one order, from its buyer's story: what becomes of the money and the unit is said and
-// asked first. The change says in which state the order was seen, and is refused in any other.
+// asked first. The change says in which state the order is expected, and is refused in any other.
 
 import { h } from "./elements.js";
+import { amount } from "./money.js";
 import { fill, words } from "./words.js";
 
 /** @typedef {Record<string, any>} Sale */
@@ -13,21 +14,21 @@ const orderWords = words.order;
 /** @param {Page} page */
 export function orders(page) {
   const { busy, field, mayChange, render, send, typed, word } = page;
-  /** The order that is asked about, as it was seen. @type {{of: string, saw: string, unit: Unit} | undefined} */
+  /** The order that is asked about, as it was read. @type {{of: string, expected: string, unit: Unit} | undefined} */
   let ask;
 
   /** @param {Sale} s @param {Sale} story of a buyer */
-  function cancel(s, { user, state, orderId, amount }) {
+  function cancel(s, { user, state, orderId, currency, ...story }) {
     if (!mayChange() || s.recalledAt || !orderId || !["CONFIRMED", "PAID"].includes(state)) return false;
-    const asked = ask?.of === orderId && ask?.saw === state ? ask : undefined;
+    const asked = ask?.of === orderId && ask?.expected === state ? ask : undefined;
     const set = (/** @type {typeof ask} */ to) => ((ask = to), render());
-    const begin = () => busy(s) || set({ of: orderId, saw: state, unit: "back" });
+    const begin = () => busy(s) || set({ of: orderId, expected: state, unit: "back" });
     const confirm = (/** @type {Event} */ event) => {
       event.preventDefault();
       if (!asked || busy(s)) return;
       const note = typed("moved");
       set(undefined);
-      send(s, { id: crypto.randomUUID(), action: "cancel", orderId, saw: state, unit: asked.unit, ...(note && { note }) });
+      send(s, { id: crypto.randomUUID(), action: "cancel", orderId, expected: state, unit: asked.unit, ...(note && { note }) });
     };
     const choice = (/** @type {Unit} */ unit) => h("label", { class: "check" },
       h("input", { type: "radio", name: "unit", value: unit, checked: asked?.unit === unit, onchange: () => asked && set({ ...asked, unit }) }), orderWords[unit]);
@@ -35,7 +36,7 @@ export function orders(page) {
       h("button", { "data-key": "cancel", class: "cancel", "aria-disabled": busy(s), onclick: begin }, orderWords.cancel) :
       h("form", { "data-key": "asking", class: "cancelling", onsubmit: confirm, novalidate: true, "aria-labelledby": "cancelling" },
         h("h3", { id: "cancelling" }, fill(orderWords.title, orderId, word(words.buyerState, state))),
-        h("p", { class: "warns" }, fill(state === "PAID" ? orderWords.paid : amount ? orderWords.unpaid : orderWords.free, amount ?? ""), " ", fill(orderWords.final, user)),
+        h("p", { class: "warns" }, fill(state === "PAID" ? orderWords.paid : currency ? orderWords.unpaid : orderWords.free, currency ? amount(story.amount, currency, story.digits) : ""), " ", fill(orderWords.final, user)),
         h("fieldset", {}, h("legend", {}, orderWords.unit), choice("back"), choice("kept")),
         field("moved", words.note, { maxlength: 500 }),
         h("p", { class: "answers" },

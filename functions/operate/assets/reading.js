@@ -167,7 +167,7 @@ function clock(asOf) {
 const noted = (s) => before.set(s.saleId, { edits: s.edits, seeded: s.seeded, at: now() });
 
 /** What a change changes: another stamp means that somebody did. @param {Sale | undefined} s */
-export const stampOf = (s) => JSON.stringify([s?.seen, s?.edits, s?.seeded, s?.paused, s?.opensAt, s?.closesAt, s?.recalledAt]);
+export const stampOf = (s) => JSON.stringify([s?.version, s?.edits, s?.seeded, s?.paused, s?.opensAt, s?.closesAt, s?.recalledAt]);
 
 /** Tells what others have changed since the last reading. @param {Sale} s @param {Sale[]} changes newest first @param {After["news"]} news */
 function tell(s, changes, news) {

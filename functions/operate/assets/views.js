@@ -70,8 +70,8 @@ export function glance() {
   ];
 }
 
-/** One sale with everything, and its actions. @param {string} id @param {(s: Sale) => Child} chart */
-export function whole(id, chart) {
+/** One sale with everything, and its actions. @param {string} id @param {(s: Sale) => Child} chart @param {(found: Sale) => Child} story of a buyer */
+export function whole(id, chart, story) {
   const s = sale?.saleId === id ? sale : undefined;
   const top = h("p", {}, h("a", { href: "#" }, "← " + words.all));
   if (!s || s.error) {
@@ -94,7 +94,7 @@ export function whole(id, chart) {
       moneyOf([s], views, "#refunds/sale/" + id),
       chart(s),
       h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
-      h("section", { "data-key": "buyer", "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
+      h("section", { "data-key": "buyer", "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s, story))),
   ];
 }
 
@@ -121,8 +121,8 @@ function changes(id) {
     trail.more && h("p", { class: "faint" }, words.older));
 }
 
-/** @param {Sale} s */
-function search(s) {
+/** @param {Sale} s @param {(found: Sale) => Child} story */
+function search(s, story) {
   const ask = (/** @type {Event} */ event) => {
     event.preventDefault();
     if (typed("user")) find(s.saleId, typed("user"));
@@ -133,8 +133,7 @@ function search(s) {
     h("form", { class: "tools", onsubmit: ask, role: "search" }, field("user", words.user, { maxlength: 256, spellcheck: "false", autocapitalize: "off", oninput: undefined }), h("button", {}, words.search)),
     h("div", { role: "status" }, b && (!found ? h("p", {}, words.searching) : found.code ? h("p", { class: "bad" }, fill(words.searchFailed, String(found.body.detail ?? found.code))) : h("div", { class: "story" },
       h("p", {}, h("b", { dir: "auto" }, b.user), " · ", word(words.buyerState, found.body.state), found.body.claimId && " · " + fill(words.claim, found.body.claimId)),
-      h("ol", { class: "trail" }, (found.body.lines ?? []).map((/** @type {Sale} */ l) => h("li", {}, l.at && time(l.at), l.at && " ", h("span", {}, l.text)))),
-      found.body.forBuyer && h("p", { class: "say" }, h("b", {}, words.say, " "), h("span", {}, found.body.forBuyer)),
+      story(found.body),
       order.cancel(s, found.body)))));
 }
 

@@ -5,41 +5,73 @@ import (
 	"slices"
 	"time"
 
-	"flashsale/shared/currency"
+	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
 
-// story is what happened to one buyer's order, and what support may tell the buyer.
+// story is what happened to one buyer's order, and what support may tell the buyer. It has no words: those are
+// its readers', in their languages.
 type story struct {
 	SaleID  string `json:"saleId"`
 	User    string `json:"user"`
 	State   string `json:"state"` // NONE, or the claim's
 	ClaimID string `json:"claimId,omitempty"`
 	OrderID string `json:"orderId,omitempty"`
-	// Amount is what the order was paid with, or is to be, as people write it.
-	Amount   string `json:"amount,omitempty"`
-	Lines    []line `json:"lines"`
-	ForBuyer string `json:"forBuyer"`
-
-	to *call // who is told, and so in which language
+	amount         // with which the order was paid, or is to be
+	Lines   []line `json:"lines"`
+	// ForBuyer are the parts of what support may say, in their order.
+	ForBuyer []line `json:"forBuyer"`
 }
 
-// line is an event, or without an instant what is so now.
+// amount is none without a currency.
+type amount struct {
+	Amount   *int64 `json:"amount,omitempty"` // minor units
+	Currency string `json:"currency,omitempty"`
+	Digits   *int   `json:"digits,omitempty"` // of the minor unit, if they are known
+}
+
+func amountOf(minor int64, currency string) amount {
+	return amount{&minor, currency, wire.Digits(currency)}
+}
+
+// line is an event, or without an instant what is so now. Its kind says which of the fields it has.
 type line struct {
 	At   string `json:"at,omitempty"`
-	Text string `json:"text"`
+	Kind string `json:"kind"`
+
+	SaleID   string `json:"saleId,omitempty"` // another one
+	Group    string `json:"group,omitempty"`
+	OpensAt  string `json:"opensAt,omitempty"`
+	ClosesAt string `json:"closesAt,omitempty"`
+	Phase    string `json:"phase,omitempty"`
+	Digest   string `json:"digest,omitempty"` // of the archive
+	ChangeID string `json:"changeId,omitempty"`
+	Units    int64  `json:"units,omitempty"`
+	ClaimID  string `json:"claimId,omitempty"`
+	OrderID  string `json:"orderId,omitempty"`
+	Shard    *int   `json:"shard,omitempty"`
+	Seconds  *int64 `json:"seconds,omitempty"`
+	Payment  string `json:"payment,omitempty"`
+	amount
+	Reason string `json:"reason,omitempty"` // of a refund
+	By     string `json:"by,omitempty"`     // whom it was released or cancelled
+	Unit   string `json:"unit,omitempty"`
+	Note   string `json:"note,omitempty"`
+
+	at time.Time
 }
 
-func (s *story) add(at time.Time, format string, values ...any) {
-	s.Lines = append(s.Lines, line{httpapi.Time(at), s.to.says(format, values...)})
+func (s *story) add(at time.Time, l line) {
+	l.at, l.At = at, httpapi.Time(at)
+	s.Lines = append(s.Lines, l)
 }
 
-func (s *story) now(format string, values ...any) {
-	s.Lines = append(s.Lines, line{Text: s.to.says(format, values...)})
-}
+func (s *story) now(l line) { s.Lines = append(s.Lines, l) }
+
+func (s *story) say(l line) { s.ForBuyer = append(s.ForBuyer, l) }
 
 // buyer tells what happened to one buyer's order.
 func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
@@ -56,7 +88,7 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 	if err != nil {
 		return nil, err
 	}
-	told := &story{SaleID: saleID, User: c.user, State: "NONE", Lines: []line{}, to: c}
+	told := &story{SaleID: saleID, User: c.user, State: "NONE"}
 	claim, err := h.book.Claim(ctx, saleID, c.user)
 	switch {
 	case sale.CodeOf(err) == sale.OrderNotFound:
@@ -69,11 +101,16 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 
 // tellNone tells of a buyer without a claim why there may be none.
 func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error {
-	told.now("%s has no claim in sale %s (ids are case-sensitive; the id is the token's sub)", told.User, s.ID)
-	phase := told.to.word(string(s.Phase(h.now())))
-	told.now("%s sells from %s to %s and is %s now%s", s.ID, instant(s.Begins()), instant(s.Ends()), phase, because(s))
-	if s.Archive != "" {
-		told.now("%s", told.to.refusal(s.RefuseArchived()).(*sale.Error).Detail)
+	told.now(line{Kind: "no-claim"})
+	told.now(line{
+		Kind: "window", OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
+		Phase: string(s.Phase(h.now())), Note: s.RecallNote,
+	})
+	switch {
+	case s.Archive != "" && s.ArchivedAt.IsZero():
+		told.now(line{Kind: "archived", Digest: s.Archive}) // it is still being archived
+	case s.Archive != "":
+		told.add(s.ArchivedAt, line{Kind: "archived", Digest: s.Archive})
 	}
 	if s.LimitGroup != "" {
 		other, err := h.book.OrderedIn(ctx, s.LimitGroup, told.User)
@@ -81,8 +118,8 @@ func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error 
 			return err
 		}
 		if other != "" {
-			told.now("%s has ordered in sale %s of the group %s", told.User, other, s.LimitGroup)
-			told.ForBuyer = told.to.says("there is one order for each customer in all of these sales, and yours is in %s", other)
+			told.now(line{Kind: "ordered-in-group", SaleID: other, Group: s.LimitGroup})
+			told.say(line{Kind: "ordered-in-group", SaleID: other})
 			return nil
 		}
 	}
@@ -92,137 +129,102 @@ func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error 
 	}
 	for _, c := range slices.Backward(changes) {
 		if c.Action == sale.ActionAdd && c.At.After(s.Begins()) {
-			told.add(c.At, `%d units were added (%s): a "sold out" before that was correct`, c.Units, c.ID)
+			told.add(c.At, line{Kind: "units-added", Units: c.Units, ChangeID: c.ID})
 		}
 	}
 	if s.PayWithin > 0 {
-		told.now(
-			`units of orders that are not paid in time, or are cancelled, are sold again: a "sold out" before that was correct`)
+		told.now(line{Kind: "units-return"})
 	}
-	told.ForBuyer = told.to.word("no order was accepted under this account")
+	told.say(line{Kind: "no-order"})
 	return nil
 }
 
 // tellClaim tells the story of a claim.
 func (h *Handler) tellClaim(ctx context.Context, told *story, s sale.Sale, c sale.Claim) error {
 	told.State, told.ClaimID = string(c.State()), c.ID
-	told.add(c.AcceptedAt, "accepted: claim %s, one unit of shard %d", c.ID, c.Shard)
+	told.add(c.AcceptedAt, line{Kind: "accepted", ClaimID: c.ID, Shard: &c.Shard})
 	if !c.ResentAt.IsZero() {
-		told.add(c.ResentAt, "its order message was sent again (latest resend)")
+		told.add(c.ResentAt, line{Kind: "resent"})
 	}
 	if c.State() == sale.Pending {
-		told.now("pending for %v", h.now().Sub(c.AcceptedAt).Round(time.Second))
-		told.ForBuyer = told.to.word("your order was accepted; its number will follow, and you need not order again")
+		told.now(line{Kind: "pending", Seconds: new(int64(h.now().Sub(c.AcceptedAt).Round(time.Second) / time.Second))})
+		told.say(line{Kind: "pending"})
 		return nil
 	}
 	told.OrderID = orderid.String(c.OrderID)
 	switch {
 	case c.Currency != "":
-		told.Amount = told.to.money(c.Amount, c.Currency)
+		told.amount = amountOf(c.Amount, c.Currency)
 	case s.Price > 0:
-		told.Amount = told.to.money(s.Price, s.Currency)
+		told.amount = amountOf(s.Price, s.Currency)
 	}
-	told.add(orderid.Time(c.OrderID), "confirmed: order %s", told.OrderID)
+	told.add(orderid.Time(c.OrderID), line{Kind: "confirmed", OrderID: told.OrderID})
 	switch _, err := h.book.Order(ctx, c.OrderID); {
 	case sale.CodeOf(err) == sale.OrderNotFound:
-		told.now("its order item is missing: ReconcileFunction sends its message again")
+		told.now(line{Kind: "order-missing"})
 	case err != nil:
 		return err
 	}
-	return h.tellSettled(ctx, told, s, c)
+	begun := len(told.Lines)
+	if err := h.tellSettled(ctx, told, s, c); err != nil {
+		return err
+	}
+	slices.SortStableFunc(told.Lines[begun:], func(a, b line) int { return a.at.Compare(b.at) })
+	return nil
 }
 
 // tellSettled tells how a confirmed claim was paid or released, and what to say to the buyer.
 func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c sale.Claim) error {
-	type dated struct {
-		at   time.Time
-		what string
-	}
-	var lines []dated
-	word, says := told.to.word, told.to.says
-	add := func(at time.Time, what string) { lines = append(lines, dated{at, what}) }
-	number, payBy := orderid.String(c.OrderID), s.PayBy(c.OrderID)
 	if s.IsRecalled() {
-		add(s.RecalledAt, says("the sale was recalled%s", because(s)))
+		told.add(s.RecalledAt, line{Kind: "recalled", Note: s.RecallNote})
+		told.say(line{Kind: "recalled"})
 	}
-	say := says("your order is %s", number)
 	if !c.PaidAt.IsZero() {
-		add(c.PaidAt, says("paid: %s", c.Payment))
+		told.add(c.PaidAt, line{Kind: "paid", Payment: c.Payment})
 	}
 	cancelled, err := h.book.Cancelled(ctx, c)
 	if err != nil {
 		return err
 	}
-	switch c.State() {
-	case sale.Paid:
-		say += word(", and it is paid")
-		if !c.RefundedAt.IsZero() {
-			add(c.RefundedAt,
-				word("its provider has paid the payment back, and the order stands: cancel it, unless it is to be delivered"))
-			say = says("your order is %s, and its payment was paid back", number)
-		}
-	case sale.Expired, sale.Cancelled:
+	state, payBy := c.State(), s.PayBy(c.OrderID)
+	if state == sale.Expired || state == sale.Cancelled {
 		if cancelled == nil {
-			add(c.ReleasedAt, says("released by %s", word(string(c.ReleasedBy))))
+			told.add(c.ReleasedAt, line{Kind: "released", By: string(c.ReleasedBy)})
 		} else {
-			add(cancelled.At,
-				says("cancelled by %s%s; its unit: %s", cancelled.Actor, after(cancelled.Note), word(string(cancelled.Unit))))
+			told.add(cancelled.At, line{
+				Kind: "cancelled", By: cancelled.Actor, Unit: string(cancelled.Unit), Note: cancelled.Note,
+			})
 		}
-		say = says("your order %s is expired, and its unit is not yours any more", number)
-		if c.State() == sale.Cancelled {
-			say = says("your order %s is cancelled, and its unit is not yours any more", number)
-		}
-	default:
-		if !payBy.IsZero() {
-			add(payBy, word("to be paid by then; a payment counts as long as the order is not released"))
-			say += word(", and it is not paid")
-		}
+		told.say(line{Kind: map[sale.ClaimState]string{sale.Expired: "expired", sale.Cancelled: "cancelled"}[state]})
+	} else {
+		told.say(line{Kind: "order"})
 	}
-	if s.IsRecalled() {
-		say = says("the sale was recalled, and the goods will not come; %s", say)
+	switch {
+	case state == sale.Paid && !c.RefundedAt.IsZero():
+		told.add(c.RefundedAt, line{Kind: "paid-back"})
+		told.say(line{Kind: "paid-back"})
+	case state == sale.Paid:
+		told.say(line{Kind: "paid"})
+	case state == sale.Confirmed && !payBy.IsZero():
+		told.add(payBy, line{Kind: "pay-by"})
+		told.say(line{Kind: "unpaid"})
 	}
 	refunds, err := h.book.RefundsOf(ctx, c)
 	if err != nil {
 		return err
 	}
 	for _, r := range refunds {
-		if r.RefundedAt.IsZero() {
-			add(r.At, says("a refund is due: %s, %d %s in minor units, because: %s",
-				r.Payment, r.Amount, r.Currency, word(string(r.Reason))))
-			say += says("; your payment of %s (%s) will be paid back", told.to.money(r.Amount, r.Currency), r.Payment)
-			continue
+		one := line{Kind: "refund-due", Payment: r.Payment, amount: amountOf(r.Amount, r.Currency)}
+		at := r.At
+		if !r.RefundedAt.IsZero() {
+			one.Kind, at = "refunded", r.RefundedAt
+			one.At = httpapi.Time(at) // of what is said, too
 		}
-		add(r.RefundedAt, says("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
-		say += says("; your payment of %s (%s) was paid back on %s",
-			told.to.money(r.Amount, r.Currency), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
+		told.say(one)
+		if one.Kind == "refund-due" {
+			one.Reason = string(r.Reason)
+		}
+		told.add(at, one)
 	}
-	slices.SortStableFunc(lines, func(a, b dated) int { return a.at.Compare(b.at) })
-	for _, l := range lines {
-		told.Lines = append(told.Lines, line{httpapi.Time(l.at), l.what})
-	}
-	told.ForBuyer = say
 	return nil
-}
-
-// because is what the operator wrote about the sale's recall, after a colon; "" if nothing.
-func because(s sale.Sale) string { return after(s.RecallNote) }
-
-// after is a note after a colon; "" if there is none.
-func after(note string) string {
-	if note == "" {
-		return ""
-	}
-	return ": " + note
-}
-
-// instant is an instant as people read it.
-func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// money is an amount in minor units as people write it.
-func (c *call) money(amount int64, code string) string {
-	text, known := currency.Decimal(amount, code)
-	if !known {
-		return c.says("%d %s in minor units", amount, code)
-	}
-	return code + " " + text
 }

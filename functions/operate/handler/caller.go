@@ -21,7 +21,6 @@ type call struct {
 	verified, told bool
 	user           string // of the path, unvalidated
 	query          query
-	chinese        bool // the caller is told so, and else in English
 }
 
 // query is what the address asks for, unvalidated; "" where it does not say.
@@ -62,7 +61,6 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 		return nil, fmt.Errorf("read caller: %w", err)
 	}
 	c.user, c.query = e.Path.User, query{e.Query.Drained, e.Query.Group, e.Query.SaleID, e.Query.After}
-	c.chinese = prefersChinese(c.Headers["accept-language"])
 	var jwt struct {
 		Claims map[string]jsontext.Value `json:"claims"`
 	}

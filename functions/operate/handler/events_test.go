@@ -1,18 +1,11 @@
 package handler
 
-import (
-	"testing"
-)
-
-func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
-	tests := []string{
-		"operate-sales.json", "operate-sale.json", "operate-trail.json", "operate-buyer.json", "operate-pause.json", "operate-cancel.json", "operate-refunds.json", "operate-list.json", "operate-mark.json",
-		"operate-health.json", "operate-purchases.json", "operate-count.json", "operate-create.json",
-		"operate-resume-as-told.json", // by the Invoke API
-	}
-	selling(t, func(t *testing.T, f *function) {
-		for _, name := range tests {
-			f.answered(t, event(t, name))
-		}
-	})
+// requests are those of events/ with a token, and whether each changes something: TestAViewerReadsAndChangesNothing makes
+// each of them. asTold is by the Invoke API.
+var requests = map[string]bool{
+	"operate-sales.json": false, "operate-sale.json": false, "operate-trail.json": false, "operate-buyer.json": false, "operate-pause.json": true,
+	"operate-cancel.json": true, "operate-refunds.json": false, "operate-list.json": false, "operate-mark.json": true,
+	"operate-health.json": false, "operate-purchases.json": false, "operate-count.json": true, "operate-create.json": true,
 }
+
+const asTold = "operate-resume-as-told.json"

@@ -44,14 +44,14 @@ func inQuery(name, value string) httpapitest.Change {
 type function struct {
 	*testledger.World
 	httpapitest.Function
-	stack *around
+	stack *fakeStack
 }
 
 // in runs a test of a function over an empty table.
 func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
 	testledger.Run(t, func(w *testledger.World) {
-		f := &function{World: w, stack: &around{}}
+		f := &function{World: w, stack: &fakeStack{}}
 		f.over(w.Ledger())
 		test(w.T, f)
 	})
@@ -92,6 +92,50 @@ func (f *function) answered(t *testing.T, request []byte) (body map[string]any) 
 		t.Fatal(err)
 	}
 	return body
+}
+
+// shows runs a request whose answer must have all of want, which is JSON: null is what is not there. That it has
+// nothing that is not documented is seen by the contract's scenes.
+func (f *function) shows(t *testing.T, request []byte, want string) (body map[string]any) {
+	t.Helper()
+	var wanted any
+	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
+		t.Fatal(err, want)
+	}
+	if body = f.answered(t, request); !has(body, wanted) {
+		text, _ := json.Marshal(body)
+		t.Errorf("answered %s, want %s", text, want)
+	}
+	return body
+}
+
+func has(got, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		all, ok := got.(map[string]any)
+		for name, one := range want {
+			ok = ok && has(all[name], one)
+		}
+		return ok
+	case []any:
+		all, ok := got.([]any)
+		ok = ok && len(all) == len(want)
+		for i := range want {
+			ok = ok && has(all[i], want[i])
+		}
+		return ok
+	}
+	return got == want
+}
+
+// counted stores the books of a sale as a pass has counted them, changed.
+func (f *function) counted(t *testing.T, change func(*ledger.Receipt)) {
+	t.Helper()
+	r := f.Receipt()
+	change(r)
+	if err := f.Ledger().SaveCursor(t.Context(), &ledger.Audit{SaleID: testledger.SaleID}, r); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // trail returns the trail's entries, the newest first.

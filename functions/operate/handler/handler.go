@@ -101,7 +101,7 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	case c == nil:
 		return nil, err
 	case err != nil:
-		answer = httpapi.Problem(c.refusal(err), "")
+		answer = httpapi.Problem(err, "")
 	}
 	return json.Marshal(answer)
 }

@@ -3,82 +3,88 @@ package handler
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"flashsale/infra/kit/testledger"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
-// open is what the list says of the sale of the events while nobody has edited it.
-func open() map[string]any {
-	return map[string]any{
-		"saleId": "moutai", "name": "Feitian Moutai", "state": "OPEN", "paused": false, "opensAt": "2026-01-01T00:00:00.000Z",
-		"closesAt": "2036-01-01T00:00:00.000Z", "drained": false, "recalling": false, "edits": 0.0, "seeded": 100.0, "shards": 5.0, "books": nil,
+// Every field of a sale has a value of its own.
+func TestSalesAreShownAsTheyStand(t *testing.T) {
+	const open = `"saleId":"moutai","name":"Feitian Moutai","opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","drained":false,"seeded":100,"shards":5`
+	const fresh = open + `,"state":"OPEN","paused":false,"recalling":false,"edits":0,"books":null`
+	list, one, now := "operate-sales.json", "operate-sale.json", testledger.Began.Add(8*time.Second)
+	group := func(c *sale.Creation) { c.LimitGroup, c.ClosesAt = "shoe", now.Add(time.Hour) }
+	for name, tt := range map[string]struct {
+		sale func(*sale.Creation)
+		is   func(t *testing.T, f *function)
+		asks string
+		with []httpapitest.Change
+		want string
+	}{
+		"all of them":                  {asks: list, want: `{"asOf":"2026-01-01T00:00:08.000Z","version":"` + sale.Release + `","actor":"vera","role":"viewer","sales":[{` + fresh + `}]}`},
+		"one, counted from its shards": {asks: one, want: `{` + fresh + `,"version":"0.0.46d378e2","seen":"0.0.46d378e2","remaining":{"units":98,"asOf":"2026-01-01T00:00:08.000Z"}}`},
+		"wrong books, a pause and a draft": {nil, func(t *testing.T, f *function) {
+			f.counted(t, func(r *ledger.Receipt) { r.Findings, r.Balanced = []string{"shard 0: stock is -1 (P1)"}, false })
+			f.Pause()
+			f.Draft("wine")
+		}, list, nil, `{"sales":[{` + open + `,"state":"PAUSED","paused":true,"edits":1,"changedAt":"2026-01-01T00:00:08.000Z","books":{
+			"asOf":"2026-01-01T00:00:08.000Z","stock":98,"seeded":100,"claims":2,"pending":1,"confirmed":1,"paid":0,"unpaid":0,"released":0,"refundsDue":0,"oldestPendingSeconds":3,
+			"balanced":false,"findings":["shard 0: stock is -1 (P1)"],"money":[],"accepted":{"from":"2026-01-01T00:00:05.000Z","every":1,"counts":[2]}}},
+			{"saleId":"wine","name":"","state":"DRAFT","seeded":4,"shards":2,"books":null}]}`},
+		"a draft, which is not counted": {nil, func(t *testing.T, f *function) { f.Draft("wine") }, one, []httpapitest.Change{path("saleId", "wine")}, `{"state":"DRAFT","remaining":null,"version":null}`},
+		"money of every currency that was paid, and no pace": {asksForPayment, func(t *testing.T, f *function) {
+			f.counted(t, func(r *ledger.Receipt) {
+				r.Unpaid, r.Money, r.Accepted = 2, ledger.Money{"EUR": {Due: 500, Refunded: 7}, "XTS": {Due: 1}, "CNY": {Taken: 149900}}, ledger.Pace{}
+			})
+		}, one, nil, `{"books":{"accepted":null,"money":[{"currency":"CNY","digits":2,"taken":149900,"outstanding":299800,"due":0,"refunded":0},
+			{"currency":"EUR","digits":2,"taken":0,"outstanding":0,"due":500,"refunded":7},{"currency":"XTS","digits":null,"taken":0,"outstanding":0,"due":1,"refunded":0}]}}`},
+		"money that nobody has paid": {asksForPayment, func(t *testing.T, f *function) {
+			f.counted(t, func(r *ledger.Receipt) { r.Unpaid, r.Money = 2, nil })
+		}, one, nil, `{"books":{"money":[{"currency":"CNY","digits":2,"taken":0,"outstanding":299800,"due":0,"refunded":0}]}}`},
+		"all terms, and a recall": {func(c *sale.Creation) {
+			asksForPayment(c)
+			c.LateFor, c.LimitGroup = 72*time.Hour, "spirits"
+			c.Presentation = sale.Presentation{Image: "https://images.example/m.jpg", About: "53 %", Link: "https://shop.example/m"}
+		}, func(t *testing.T, f *function) {
+			f.Edit(sale.Edit{PayUntil: now.Add(5 * time.Hour)})
+			f.Recall()
+			f.over(f.Ledger())
+		}, one, nil, `{` + open + `,"state":"RECALLED","paused":true,"recalling":true,"edits":2,"recalledAt":"2026-01-01T00:00:08.001Z","recallNote":"a batch is defective","limitGroup":"spirits",
+			"payWithin":3600,"lateDays":3,"payUntil":"2026-01-01T05:00:08.000Z","price":149900,"currency":"CNY",
+			"offer":{"price":149900,"currency":"CNY","image":"https://images.example/m.jpg","about":"53 %","link":"https://shop.example/m"}}`},
+		"a group": {group, func(t *testing.T, f *function) {
+			f.Open(group, func(c *sale.Creation) { c.SaleID = "size-9" })
+			f.Open(func(c *sale.Creation) { c.SaleID = "shirt" })
+		}, list, []httpapitest.Change{inQuery("group", "shoe")}, `{"sales":[{"saleId":"moutai"},{"saleId":"size-9"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			selling(t, func(t *testing.T, f *function) {
+				if tt.is != nil {
+					tt.is(t, f)
+				}
+				f.shows(t, event(t, tt.asks, tt.with...), tt.want)
+			}, func(c *sale.Creation) {
+				if tt.sale != nil {
+					tt.sale(c)
+				}
+			})
+		})
 	}
-}
-
-func TestTheListSaysHowEachSaleStands(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
-		want := map[string]any{"asOf": "2026-01-01T00:00:08.000Z", "version": sale.Release, "actor": "vera", "role": "viewer", "sales": []any{open()}}
-		if diff := cmp.Diff(want, f.answered(t, event(t, "operate-sales.json"))); diff != "" {
-			t.Errorf("list (-want +got):\n%s", diff)
+		refused(t, f.Ask(t, t.Context(), event(t, list, inQuery("group", "hat"))), 404, sale.GroupNotFound)
+		refused(t, f.Ask(t, t.Context(), event(t, list, inQuery("group", "a#b"))), 400, sale.InvalidRequest)
+		refused(t, f.Ask(t, t.Context(), event(t, one, path("saleId", "nothing"))), 404, sale.SaleNotFound)
+		for _, id := range []string{"", "a/b", "moutai#0", strings.Repeat("m", 65)} {
+			refused(t, f.Ask(t, t.Context(), event(t, one, path("saleId", id))), 400, sale.InvalidRequest)
 		}
-		books := f.Receipt()
-		books.Findings, books.Balanced = []string{"shard 0: stock is -1 (P1)"}, false
-		if err := f.Ledger().SaveCursor(t.Context(), &ledger.Audit{SaleID: "moutai"}, books); err != nil {
-			t.Fatal(err)
-		}
-		f.Pause()
-		f.Draft("wine")
-		draft := map[string]any{
-			"saleId": "wine", "name": "", "state": "DRAFT", "paused": false, "opensAt": "2026-01-01T00:00:08.000Z", "closesAt": "2026-01-01T01:00:08.000Z",
-			"drained": false, "recalling": false, "edits": 0.0, "seeded": 4.0, "shards": 2.0, "books": nil,
-		}
-		paused := open()
-		maps.Copy(paused, map[string]any{"state": "PAUSED", "paused": true, "edits": 1.0, "changedAt": "2026-01-01T00:00:08.000Z", "books": map[string]any{
-			"asOf": "2026-01-01T00:00:08.000Z", "stock": 98.0, "seeded": 100.0, "claims": 2.0, "pending": 1.0, "confirmed": 1.0, "paid": 0.0, "unpaid": 0.0,
-			"released": 0.0, "refundsDue": 0.0, "oldestPendingSeconds": 3.0, "balanced": false, "findings": []any{"shard 0: stock is -1 (P1)"}, "money": []any{},
-			"accepted": map[string]any{"from": "2026-01-01T00:00:05.000Z", "every": 1.0, "counts": []any{2.0}},
-		}})
-		delete(draft, "asOf")
-		got := f.answered(t, event(t, "operate-sales.json"))["sales"]
-		if diff := cmp.Diff([]any{paused, draft}, got); diff != "" {
-			t.Errorf("sales (-want +got):\n%s", diff)
-		}
+		f.Burns() // a bug, whose text nobody is told
+		refused(t, f.Ask(t, t.Context(), event(t, one)), 500, sale.Internal)
 	})
-}
-
-func TestTheMoneyOfASaleIsOfEveryCurrencyThatWasPaid(t *testing.T) {
-	selling(t, func(t *testing.T, f *function) {
-		books := f.Receipt()
-		books.Unpaid = 2
-		for _, tt := range []struct {
-			paid ledger.Money
-			want []any
-		}{
-			{ledger.Money{"EUR": {Due: 500, Refunded: 7}, "XTS": {Due: 1}, "CNY": {Taken: 149900}}, []any{
-				map[string]any{"currency": "CNY", "digits": 2.0, "taken": 149900.0, "outstanding": 299800.0, "due": 0.0, "refunded": 0.0},
-				map[string]any{"currency": "EUR", "digits": 2.0, "taken": 0.0, "outstanding": 0.0, "due": 500.0, "refunded": 7.0},
-				map[string]any{"currency": "XTS", "taken": 0.0, "outstanding": 0.0, "due": 1.0, "refunded": 0.0},
-			}},
-			{nil, []any{map[string]any{"currency": "CNY", "digits": 2.0, "taken": 0.0, "outstanding": 299800.0, "due": 0.0, "refunded": 0.0}}},
-		} {
-			books.Money = tt.paid
-			if err := f.Ledger().SaveCursor(t.Context(), &ledger.Audit{SaleID: "moutai"}, books); err != nil {
-				t.Fatal(err)
-			}
-			got := f.answered(t, event(t, "operate-sale.json"))["books"].(map[string]any)["money"]
-			if diff := cmp.Diff(any(tt.want), got); diff != "" {
-				t.Errorf("money (-want +got):\n%s", diff)
-			}
-		}
-	}, asksForPayment)
 }
 
 func TestADrainedSaleIsListedOnlyIfAskedForAndKeepsItsBooks(t *testing.T) {
@@ -88,132 +94,31 @@ func TestADrainedSaleIsListedOnlyIfAskedForAndKeepsItsBooks(t *testing.T) {
 		if drained, err := f.Ledger().Drain(t.Context(), f.Receipt()); err != nil || !drained {
 			t.Fatal(drained, err)
 		}
-		if sales := f.answered(t, event(t, "operate-sales.json"))["sales"]; len(sales.([]any)) != 0 {
-			t.Errorf("listed are %v", sales)
-		}
-		for query, want := range map[string]int{"1": 1, "0": 0, "true": 0} {
-			raw := strings.Replace(string(event(t, "operate-sales.json")), `"rawQueryString": ""`, `"queryStringParameters": {"drained": "`+query+`"}`, 1)
-			sales := f.answered(t, []byte(raw))["sales"].([]any)
-			if len(sales) != want {
-				t.Errorf("drained=%s: listed are %v", query, sales)
-			}
-			if want == 1 {
-				one := sales[0].(map[string]any)
-				if one["drained"] != true || one["state"] != "CLOSED" || one["books"].(map[string]any)["stock"] != 2.0 {
-					t.Errorf("the sale is %v", one)
-				}
-			}
+		for asked, want := range map[string]string{"": `[]`, "0": `[]`, "true": `[]`, "1": `[{"drained":true,"state":"CLOSED","books":{"stock":2}}]`} {
+			f.shows(t, event(t, "operate-sales.json", inQuery("drained", asked)), `{"sales":`+want+`}`)
 		}
 	})
 }
 
 func TestASaleThatCannotBeReadHidesNoOther(t *testing.T) {
-	for name, spoil := range map[string]struct {
-		change func(f *function)
-		want   sale.Code
-	}{
-		"a newer release's sale":    {func(f *function) { f.Newer("SALE#moutai", "SALE") }, sale.NewerVersion},
-		"a newer release's listing": {func(f *function) { f.Newer("SALES", "moutai") }, sale.NewerVersion},
-		"a spoilt sale":             {func(f *function) { f.Tamper("SALE#moutai", "SALE", "buckets", -1e6) }, sale.Internal},
+	for want, spoil := range map[string]func(f *function){
+		"newer-version": func(f *function) { f.Newer("SALE#moutai", "SALE"); f.Newer("SALES", "moutai") },
+		"internal":      func(f *function) { f.Tamper("SALE#moutai", "SALE", "buckets", -1e6) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, f *function) {
-				f.Open()
-				f.Open(func(c *sale.Creation) { c.SaleID = "another" })
-				spoil.change(f)
-				sales := f.answered(t, event(t, "operate-sales.json"))["sales"].([]any)
-				if len(sales) != 2 || sales[0].(map[string]any)["state"] != "OPEN" {
-					t.Fatalf("listed are %v", sales)
-				}
-				if diff := cmp.Diff(map[string]any{"saleId": "moutai", "error": string(spoil.want)}, sales[1]); diff != "" {
-					t.Errorf("sale (-want +got):\n%s", diff)
-				}
-				if r := f.Ask(t, t.Context(), event(t, "operate-sale.json")); r.StatusCode < 500 {
-					t.Errorf("the sale itself is answered with %d %s", r.StatusCode, r.Body)
-				}
-			})
+		in(t, func(t *testing.T, f *function) {
+			f.Open()
+			f.Open(func(c *sale.Creation) { c.SaleID = "another" })
+			spoil(f)
+			f.shows(t, event(t, "operate-sales.json"), `{"sales":[{"saleId":"another","state":"OPEN"},{"saleId":"moutai","error":"`+want+`","state":null}]}`)
+			if r := f.Ask(t, t.Context(), event(t, "operate-sale.json")); r.StatusCode < 500 {
+				t.Errorf("the sale itself is answered with %d %s", r.StatusCode, r.Body)
+			}
 		})
 	}
 }
 
-func TestOneSaleIsCountedFromItsShards(t *testing.T) {
-	selling(t, func(t *testing.T, f *function) {
-		want := open()
-		want["seen"] = sale.Seen{}.Text("moutai")
-		want["remaining"] = map[string]any{"units": 98.0, "asOf": "2026-01-01T00:00:08.000Z"}
-		if diff := cmp.Diff(want, f.answered(t, event(t, "operate-sale.json"))); diff != "" {
-			t.Errorf("sale (-want +got):\n%s", diff)
-		}
-		if f.Logged(t, "saleId") != "moutai" {
-			t.Errorf("the line is %s", f.Log.String())
-		}
-		f.Open(asksForPayment, func(c *sale.Creation) { c.SaleID = "beer" })
-		if paid := f.answered(t, event(t, "operate-sale.json", path("saleId", "beer"))); paid["payWithin"] != 3600.0 {
-			t.Errorf("an hour to pay is %v", paid["payWithin"])
-		}
-		f.Draft("wine")
-		if _, counted := f.answered(t, event(t, "operate-sale.json", path("saleId", "wine")))["remaining"]; counted {
-			t.Error("a draft is counted")
-		}
-		refused(t, f.Ask(t, t.Context(), event(t, "operate-sale.json", path("saleId", "nothing"))), 404, sale.SaleNotFound)
-		for _, id := range []string{"", "a/b", "moutai#0", strings.Repeat("m", 65)} {
-			refused(t, f.Ask(t, t.Context(), event(t, "operate-sale.json", path("saleId", id))), 400, sale.InvalidRequest)
-		}
-	})
-}
-
-// Every field of a sale has a value of its own.
-func TestOneSaleIsShownWithAllItsTerms(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.Open(asksForPayment, func(c *sale.Creation) {
-			c.Stock, c.Shards, c.LateFor, c.LimitGroup = 100, 5, 72*time.Hour, "spirits"
-			c.Presentation = sale.Presentation{Image: "https://images.example/m.jpg", About: "53 %", Link: "https://shop.example/m"}
-		})
-		f.Edit(sale.Edit{PayUntil: testledger.Began.Add(5 * time.Hour)})
-		time.Sleep(time.Second)
-		f.Buy(testledger.Alice, testledger.AlicesClaim, "k")
-		f.Recall()
-		f.over(f.Ledger())
-		want := open()
-		maps.Copy(want, map[string]any{
-			"state": "RECALLED", "paused": true, "recalling": true, "edits": 2.0, "changedAt": "2026-01-01T00:00:01.000Z", "recalledAt": "2026-01-01T00:00:01.000Z", "recallNote": "a batch is defective",
-			"limitGroup": "spirits", "payWithin": 3600.0, "lateDays": 3.0, "payUntil": "2026-01-01T05:00:00.000Z", "price": 149900.0, "currency": "CNY",
-		})
-		if diff := cmp.Diff([]any{want}, f.answered(t, event(t, "operate-sales.json"))["sales"]); diff != "" {
-			t.Errorf("in the list (-want +got):\n%s", diff)
-		}
-		got := f.answered(t, event(t, "operate-sale.json"))
-		want["offer"] = map[string]any{"price": 149900.0, "currency": "CNY", "image": "https://images.example/m.jpg", "about": "53 %", "link": "https://shop.example/m"}
-		want["remaining"], want["seen"] = map[string]any{"units": 99.0, "asOf": "2026-01-01T00:00:01.000Z"}, got["seen"]
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("by itself (-want +got):\n%s", diff)
-		}
-	})
-}
-
-func TestAGroupIsListedWhole(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		for _, id := range []string{"size-9", "size-10", "shirt"} {
-			f.Open(func(c *sale.Creation) {
-				if c.SaleID = id; id != "shirt" {
-					c.LimitGroup, c.ClosesAt = "shoe", testledger.Began.Add(time.Hour)
-				}
-			})
-		}
-		var ids []string
-		for _, one := range f.answered(t, event(t, "operate-sales.json", inQuery("group", "shoe")))["sales"].([]any) {
-			ids = append(ids, one.(map[string]any)["saleId"].(string))
-		}
-		if want := "size-10 size-9"; strings.Join(ids, " ") != want {
-			t.Errorf("the group has %q, want %q", ids, want)
-		}
-		refused(t, f.Ask(t, t.Context(), event(t, "operate-sales.json", inQuery("group", "hat"))), 404, sale.GroupNotFound)
-		refused(t, f.Ask(t, t.Context(), event(t, "operate-sales.json", inQuery("group", "a#b"))), 400, sale.InvalidRequest)
-	})
-}
-
-// looking gives a change what is to be seen of the sale now, if it takes that.
-func (f *function) looking(text string) string {
+// knowing gives a change the version of the sale now, if it takes one.
+func (f *function) knowing(text string) string {
 	if strings.Contains(text, `"action":"pause"`) || strings.Contains(text, `"action":"recall"`) {
 		return text
 	}
@@ -221,158 +126,98 @@ func (f *function) looking(text string) string {
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	return strings.TrimSuffix(text, "}") + `,"seen":"` + s.Seen().Text(s.ID) + `"}`
+	return strings.TrimSuffix(text, "}") + `,"version":"` + s.Seen().Text(s.ID) + `"}`
 }
 
 // changed asks for a change by kim, who has looked at the sale.
 func (f *function) changed(t *testing.T, text string) map[string]any {
 	t.Helper()
-	return f.answered(t, event(t, "operate-pause.json", body(f.looking(text))))
+	return f.answered(t, event(t, "operate-pause.json", body(f.knowing(text))))
 }
 
-func TestEachChangeIsMadeAndIsInTheTrailWithItsAuthor(t *testing.T) {
+func TestEachChangeIsMadeOnceAndIsInTheTrailWithItsAuthor(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
-		for _, step := range []struct {
-			asks string
-			want map[string]any
-		}{
-			{`{"id":"1","action":"pause","note":"the price is wrong"}`, map[string]any{"paused": true}},
-			{`{"id":"2","action":"resume"}`, map[string]any{"paused": false}},
-			{`{"id":"3","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2030-01-01T00:00:00Z"}`, map[string]any{"closesAt": "2030-01-01T00:00:00.000Z"}},
-			{`{"id":"4","action":"describe","about":"53 % <b>=1+1</b>"}`, map[string]any{"about": "53 % <b>=1+1</b>"}},
-			{`{"id":"5","action":"add","stock":50}`, map[string]any{"seeded": 150.0}},
-			{`{"id":"6","action":"withdraw","stock":20}`, map[string]any{"seeded": 130.0, "withdrawn": 20.0}},
-			{`{"id":"7","action":"recall","note":"=HYPERLINK(\"x\") <img src=x onerror=alert(1)>"}`, map[string]any{"paused": true, "recalledAt": "2026-01-01T00:00:14.000Z"}},
+		const note = `"note":"=HYPERLINK(\"x\") <img src=x onerror=alert(1)>"`
+		for i, step := range [][2]string{
+			{`"action":"pause","note":"the price is wrong"`, `"paused":true`},
+			{`"action":"resume"`, `"paused":false`},
+			{`"action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2030-01-01T00:00:00Z"`, `"closesAt":"2030-01-01T00:00:00.000Z"`},
+			{`"action":"describe","about":"53 % <b>=1+1</b>"`, `"about":"53 % <b>=1+1</b>"`},
+			{`"action":"add","stock":50`, `"seeded":150`},
+			{`"action":"withdraw","stock":20`, `"seeded":130,"withdrawn":20`},
+			{`"action":"extend","until":"2026-01-01T05:00:00Z"`, `"payUntil":"2026-01-01T05:00:00.000Z"`},
+			{`"action":"recall",` + note, `"paused":true,"recalledAt":"2026-01-01T00:00:15.000Z"`},
 		} {
-			for again := range 2 {
-				got := f.changed(t, step.asks)
-				step.want["saleId"], step.want["applied"] = "moutai", again == 0
-				step.want["changeId"] = fmt.Sprint(len(f.trail(t)))
-				for name, want := range step.want {
-					if got[name] != want {
-						t.Errorf("%s, again %d: %s is %v, want %v", step.asks, again, name, got[name], want)
-					}
-				}
+			for _, applied := range []bool{true, false} {
+				request := f.knowing(fmt.Sprintf(`{"id":"%d",%s}`, i+1, step[0]))
+				f.shows(t, event(t, "operate-pause.json", body(request)), fmt.Sprintf(`{"saleId":"moutai","applied":%t,"changeId":"%d",%s}`, applied, i+1, step[1]))
 			}
 			time.Sleep(time.Second)
 		}
-		page := f.answered(t, event(t, "operate-trail.json"))
-		changes := page["changes"].([]any)
-		if page["saleId"] != "moutai" || page["edits"] != 5.0 || page["more"] != false || len(changes) != 7 {
-			t.Fatalf("the trail is %v", page)
+		if f.Logged(t, "saleId") != "moutai" || f.Logged(t, "actor") != "kim" {
+			t.Errorf("the line is %s", f.Log.String())
 		}
-		for i, want := range []map[string]any{
-			{"n": 5.0, "id": "7", "action": "recall", "at": "2026-01-01T00:00:14.000Z", "actor": "kim", "verified": true, "note": "=HYPERLINK(\"x\") <img src=x onerror=alert(1)>",
-				"paused": true, "opensAt": "2026-01-01T00:00:00.000Z", "closesAt": "2030-01-01T00:00:00.000Z"},
-			{"id": "6", "action": "withdraw", "at": "2026-01-01T00:00:13.000Z", "actor": "kim", "verified": true, "units": 20.0},
-			{"id": "5", "action": "add", "at": "2026-01-01T00:00:12.000Z", "actor": "kim", "verified": true, "units": 50.0},
-			{"n": 4.0, "id": "4", "action": "describe", "at": "2026-01-01T00:00:11.000Z", "actor": "kim", "verified": true, "about": "53 % <b>=1+1</b>"},
-		} {
-			if diff := cmp.Diff(want, changes[i]); diff != "" {
-				t.Errorf("change %d (-want +got):\n%s", i, diff)
-			}
-		}
-	})
-}
-
-func TestMoreTimeToPayIsToldByTheAnswerTheSaleAndTheTrail(t *testing.T) {
-	selling(t, func(t *testing.T, f *function) {
-		const until = "2026-01-01T05:00:00.000Z"
-		answer := f.changed(t, `{"id":"more","action":"extend","until":"2026-01-01T05:00:00Z"}`)
-		trail := f.answered(t, event(t, "operate-trail.json"))["changes"].([]any)
-		story := f.answered(t, event(t, "operate-buyer.json"))
-		if days := f.answered(t, event(t, "operate-sale.json"))["lateDays"]; days != 2.0 {
-			t.Errorf("%v late days, want 2", days)
-		}
-		for what, body := range map[string]any{"the answer": answer, "the sale": f.answered(t, event(t, "operate-sale.json")), "the trail": trail[0]} {
-			if got := body.(map[string]any)["payUntil"]; got != until {
-				t.Errorf("%s: until %v, want %s", what, got, until)
-			}
-		}
-		if lines := fmt.Sprint(story["lines"]); !strings.Contains(lines, "at:"+until) {
-			t.Errorf("the buyer's story: %s", lines)
-		}
-	}, func(c *sale.Creation) {
-		c.PayWithin, c.LateFor, c.Price, c.Currency = time.Hour, 48*time.Hour, 149900, "CNY"
-	})
+		const kim, window = `"actor":"kim","verified":true`, `"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2030-01-01T00:00:00.000Z"`
+		f.shows(t, event(t, "operate-trail.json"), `{"saleId":"moutai","edits":6,"more":false,"changes":[
+			{"n":6,"id":"8","action":"recall","at":"2026-01-01T00:00:15.000Z",`+note+`,"paused":true,`+kim+`,`+window+`},
+			{"n":5,"id":"7","action":"extend","payUntil":"2026-01-01T05:00:00.000Z"},
+			{"n":null,"id":"6","action":"withdraw","at":"2026-01-01T00:00:13.000Z",`+kim+`,"units":20},
+			{"n":null,"id":"5","action":"add","at":"2026-01-01T00:00:12.000Z",`+kim+`,"units":50},
+			{"n":4,"id":"4","action":"describe","at":"2026-01-01T00:00:11.000Z",`+kim+`,"about":"53 % <b>=1+1</b>"},
+			{"n":3},{"n":2},{"n":1,"note":"the price is wrong"}]}`)
+	}, asksForPayment)
 }
 
 func TestAnOvertakenChangeIsRefusedWithWhatCameBetween(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
-		const resume = `{"id":"kims","action":"resume","seen":"%s"}`
+		const resume = `{"id":"kims","action":"resume","version":"%s"}`
 		f.changed(t, `{"id":"lees","action":"pause","note":"the price is wrong"}`)
 		before := f.DB.Dump()
-		for what, seen := range map[string]sale.Seen{"old": {}, "of the future": {Edits: 2}} {
-			r := f.Ask(t, t.Context(), event(t, "operate-pause.json", body(fmt.Sprintf(resume, seen.Text("moutai")))))
-			var problem struct {
-				Code   sale.Code
-				Seen   string
-				Change map[string]any
-			}
-			if err := json.Unmarshal([]byte(r.Body), &problem); err != nil || r.StatusCode != 409 || problem.Code != sale.ChangedMeanwhile || f.DB.Dump() != before {
+		now := f.answered(t, event(t, "operate-sale.json"))["version"]
+		for what, version := range map[string]sale.Seen{"old": {}, "of the future": {Edits: 2}} {
+			r := f.Ask(t, t.Context(), event(t, "operate-pause.json", body(fmt.Sprintf(resume, version.Text("moutai")))))
+			refused(t, r, 409, sale.ChangedMeanwhile)
+			var problem, want any
+			err := json.Unmarshal([]byte(r.Body), &problem)
+			_ = json.Unmarshal(fmt.Appendf(nil, `{"version":%q,"seen":%q,"template":"the sale was changed meanwhile: %%s by %%s on %%s%%s; look at it again","values":["pause","kim","2026-01-01T00:00:08Z"," (the price is wrong)"],
+				"change":{"n":1,"id":"lees","action":"pause","at":"2026-01-01T00:00:08.000Z","actor":"kim","verified":true,"note":"the price is wrong","paused":true}}`, now, now), &want)
+			if err != nil || want == nil || !has(problem, want) || f.DB.Dump() != before {
 				t.Errorf("%s: got %d %s", what, r.StatusCode, r.Body)
 			}
-			want := map[string]any{"n": 1.0, "id": "lees", "action": "pause", "at": "2026-01-01T00:00:08.000Z", "actor": "kim", "verified": true, "note": "the price is wrong",
-				"paused": true, "opensAt": "2026-01-01T00:00:00.000Z", "closesAt": "2036-01-01T00:00:00.000Z"}
-			if diff := cmp.Diff(want, problem.Change); diff != "" || problem.Seen != f.answered(t, event(t, "operate-sale.json"))["seen"] {
-				t.Errorf("%s: seen is %s, the change (-want +got):\n%s", what, problem.Seen, diff)
-			}
 		}
-		next := f.answered(t, event(t, "operate-pause.json", body(fmt.Sprintf(resume, f.answered(t, event(t, "operate-sale.json"))["seen"]))))
-		f.answered(t, event(t, "operate-pause.json", body(fmt.Sprintf(`{"id":"next","action":"add","stock":1,"seen":"%s"}`, next["seen"]))))
+		next := f.answered(t, event(t, "operate-pause.json", body(fmt.Sprintf(resume, now))))
+		f.answered(t, event(t, "operate-pause.json", body(fmt.Sprintf(`{"id":"next","action":"add","stock":1,"seen":"%s"}`, next["seen"])))) // as 0.7 calls it
 	})
 }
 
 func TestABodyThatIsNoChangeReachesNothing(t *testing.T) {
-	pad := func(n int) string { return `{"id":"c","action":"pause","note":"` + strings.Repeat("x", n) + `"}` }
+	const version = `,"version":"0.0.46d378e2"}`
+	invalid := []string{
+		``, `null`, `[]`, `"pause"`, `{}`, `{`, `{"id":"c"}`, `{"action":"pause"}`, `{"id":"","action":"pause"}`, `{"id":"a b","action":"pause"}`, `{"id":1,"action":"pause"}`,
+		"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\u202eb\"}", `{"id":"c","action":"pause","note":"` + strings.Repeat("x", 501) + `"}`, `{"id":"c","action":"pause"` + version, `{"id":"c","action":"recall"` + version,
+		`{"id":"c","action":"create","stock":1}`, `{"id":"c","action":"add"` + version, `{"id":"c","action":"add","stock":0` + version, `{"id":"c","action":"add","seedId":"d","stock":1` + version,
+		`{"id":"c","action":"describe"` + version, `{"id":"c","action":"describe","image":"https://evil.example/a.jpg"` + version, `{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z"` + version,
+		`{"id":"c","action":"resume","version":"0.0.54c64122"}`, `{"id":"c","action":"resume","version":"-1.0.dbd1dbdd"}`, `{"id":"c","action":"resume","version":"00.0.78603ea8"}`,
+	}
+	for _, more := range []string{`"actor":"vera"`, `"verified":"true"`, `"saleId":"another"`, `"at":"2026-01-01T00:00:00Z"`, `"changeId":"d"`} {
+		invalid = append(invalid, `{"id":"c","action":"pause",`+more+`}`)
+	}
+	const order = `"orderId":"` + alicesOrder + `",`
+	for _, more := range []string{order + `"expected":"PAID","unit":"sold"`, order + `"expected":"PENDING","unit":"back"`, `"orderId":"0` + alicesOrder + `","expected":"PAID","unit":"back"`, `"expected":"PAID","unit":"back"`} {
+		invalid = append(invalid, `{"id":"c","action":"cancel",`+more+`}`)
+	}
+	for _, unversioned := range []string{`"resume"`, `"add","stock":1`, `"withdraw","stock":1`, `"describe","about":"x"`, `"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2030-01-01T00:00:00Z"`} {
+		invalid = append(invalid, `{"id":"c","action":`+unversioned+`}`)
+	}
 	in(t, func(t *testing.T, f *function) {
-		for text, want := range map[string]sale.Code{
-			``: sale.InvalidRequest, `null`: sale.InvalidRequest, `[]`: sale.InvalidRequest, `"pause"`: sale.InvalidRequest, `{}`: sale.InvalidRequest, `{`: sale.InvalidRequest,
-			`{"id":"c"}`:                                                                                          sale.InvalidRequest,
-			`{"action":"pause"}`:                                                                                  sale.InvalidRequest,
-			`{"id":"","action":"pause"}`:                                                                          sale.InvalidRequest,
-			`{"id":"a b","action":"pause"}`:                                                                       sale.InvalidRequest,
-			`{"id":1,"action":"pause"}`:                                                                           sale.InvalidRequest,
-			`{"id":"c","action":"pause","actor":"vera"}`:                                                          sale.InvalidRequest,
-			`{"id":"c","action":"pause","verified":"true"}`:                                                       sale.InvalidRequest,
-			`{"id":"c","action":"pause","saleId":"another"}`:                                                      sale.InvalidRequest,
-			`{"id":"c","action":"pause","at":"2026-01-01T00:00:00Z"}`:                                             sale.InvalidRequest,
-			`{"id":"c","action":"pause","changeId":"d"}`:                                                          sale.InvalidRequest,
-			`{"id":"c","action":"add","seedId":"d","stock":1,"seen":"0.0.46d378e2"}`:                              sale.InvalidRequest,
-			`{"id":"c","action":"add","seen":"0.0.46d378e2"}`:                                                     sale.InvalidRequest,
-			`{"id":"c","action":"add","stock":0,"seen":"0.0.46d378e2"}`:                                           sale.InvalidRequest,
-			`{"id":"c","action":"create","stock":1}`:                                                              sale.InvalidRequest,
-			`{"id":"c","action":"describe","seen":"0.0.46d378e2"}`:                                                sale.InvalidRequest,
-			`{"id":"c","action":"describe","image":"https://evil.example/a.jpg","seen":"0.0.46d378e2"}`:           sale.InvalidRequest,
-			`{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","seen":"0.0.46d378e2"}`:             sale.InvalidRequest,
-			`{"id":"c","action":"pause","seen":"0.0.46d378e2"}`:                                                   sale.InvalidRequest,
-			`{"id":"c","action":"recall","seen":"0.0.46d378e2"}`:                                                  sale.InvalidRequest,
-			`{"id":"c","action":"cancel","orderId":"406709376884146177","saw":"PAID","unit":"sold"}`:              sale.InvalidRequest,
-			`{"id":"c","action":"cancel","orderId":"406709376884146177","saw":"PENDING","unit":"back"}`:           sale.InvalidRequest,
-			`{"id":"c","action":"cancel","orderId":"0406709376884146177","saw":"PAID","unit":"back"}`:             sale.InvalidRequest,
-			`{"id":"c","action":"cancel","saw":"PAID","unit":"back"}`:                                             sale.InvalidRequest,
-			`{"id":"c","action":"resume"}`:                                                                        sale.InvalidRequest,
-			`{"id":"c","action":"add","stock":1}`:                                                                 sale.InvalidRequest,
-			`{"id":"c","action":"withdraw","stock":1}`:                                                            sale.InvalidRequest,
-			`{"id":"c","action":"describe","about":"x"}`:                                                          sale.InvalidRequest,
-			`{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2030-01-01T00:00:00Z"}`: sale.InvalidRequest,
-			`{"id":"c","action":"resume","seen":"0.0.54c64122"}`:                                                  sale.InvalidRequest,
-			`{"id":"c","action":"resume","seen":"-1.0.dbd1dbdd"}`:                                                 sale.InvalidRequest,
-			`{"id":"c","action":"resume","seen":"00.0.78603ea8"}`:                                                 sale.InvalidRequest,
-			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\u202eb\"}":                                          sale.InvalidRequest,
-			pad(501):     sale.InvalidRequest,
-			pad(5 << 10): sale.BodyTooLarge,
-		} {
-			calls := f.Calls(func() {
-				r := f.Ask(t, t.Context(), event(t, "operate-pause.json", body(text)))
-				var problem struct{ Code sale.Code }
-				if err := json.Unmarshal([]byte(r.Body), &problem); err != nil || problem.Code != want {
-					t.Errorf("%.80s: %d %s, want %s", text, r.StatusCode, r.Body, want)
-				}
-			})
-			if calls != 0 {
-				t.Errorf("%.80s reaches the table", text)
+		calls := f.Calls(func() {
+			for _, text := range invalid {
+				refused(t, f.Ask(t, t.Context(), event(t, "operate-pause.json", body(text))), 400, sale.InvalidRequest)
 			}
+			refused(t, f.Ask(t, t.Context(), event(t, "operate-pause.json", body(`{"id":"c","action":"pause","note":"`+strings.Repeat("x", 5<<10)+`"}`))), 413, sale.BodyTooLarge)
+		})
+		if calls != 0 {
+			t.Errorf("%d of them reach the table", calls)
 		}
 	})
 }
@@ -388,69 +233,42 @@ func TestTheTrailCountsTheEditsThatItDoesNotShow(t *testing.T) {
 			}
 		}
 		for range 2 { // the second time from memory, and with an edit that it does not know
-			page := f.answered(t, event(t, "operate-trail.json"))
-			shown := page["changes"].([]any)
-			if edits := len(f.trail(t)) - mostChanges; len(shown) != mostChanges || page["more"] != true || page["edits"] != float64(edits) {
-				t.Errorf("%d changes of %v edits, more %v, want %d edits", len(shown), page["edits"], page["more"], edits)
+			page := f.shows(t, event(t, "operate-trail.json"), fmt.Sprintf(`{"more":true,"edits":%d}`, len(f.trail(t))-mostChanges))
+			if shown := page["changes"].([]any); len(shown) != mostChanges {
+				t.Errorf("%d changes are shown", len(shown))
 			}
 			f.Pause()
 		}
 	})
 }
 
+// The window of a sale with a draw is that of the sale, and not of a call.
 func TestOperatorsSeeHowFarADrawHasCome(t *testing.T) {
+	const window = `{"opensAt":"2026-01-01T03:00:00.000Z","closesAt":"2026-01-03T00:00:00.000Z","state":"%s","draw":{"enterFrom":"2026-01-01T00:01:00.000Z","enterUntil":"2026-01-01T01:00:00.000Z","keepHours":2,%s}}`
+	const first = `"call":1,"from":"2026-01-01T03:00:15.000Z","until":"2026-01-01T05:00:15.000Z"`
 	in(t, func(t *testing.T, f *function) {
 		f.Open(testledger.WithDraw)
-		shown := func() map[string]any {
+		shows := func(state, draw string) {
 			t.Helper()
-			s := f.answered(t, event(t, "operate-sale.json"))
-			if s["opensAt"] != "2026-01-01T03:00:00.000Z" || s["closesAt"] != "2026-01-03T00:00:00.000Z" {
-				t.Errorf("the window is that of a call: %v to %v", s["opensAt"], s["closesAt"])
-			}
-			return map[string]any{"state": s["state"], "draw": s["draw"]}
+			f.shows(t, event(t, "operate-sale.json"), fmt.Sprintf(window, state, draw))
 		}
-		want := map[string]any{"enterFrom": "2026-01-01T00:01:00.000Z", "enterUntil": "2026-01-01T01:00:00.000Z", "keepHours": 2.0, "call": 0.0}
-		if diff := cmp.Diff(map[string]any{"state": "NOT_OPEN", "draw": want}, shown()); diff != "" {
-			t.Errorf("before the first call (-want +got):\n%s", diff)
-		}
+		shows("NOT_OPEN", `"call":0,"from":null,"open":null`)
 		f.Until(testledger.EnterFrom)
 		f.Enter("alice", "bob")
 		f.CloseRoll()
 		f.Throw()
 		call := f.Call()
-		want["call"], want["from"], want["until"] = 1.0, "2026-01-01T03:00:15.000Z", "2026-01-01T05:00:15.000Z"
 		f.over(f.Ledger())
-		if diff := cmp.Diff(map[string]any{"state": "OPEN", "draw": want}, shown()); diff != "" {
-			t.Errorf("in the first call (-want +got):\n%s", diff)
-		}
+		shows("OPEN", first)
+		f.shows(t, event(t, "operate-trail.json"), `{"changes":[{"action":"call","actor":"draw","note":"call 1","opensAt":"2026-01-01T03:00:15.000Z","closesAt":"2026-01-01T05:00:15.000Z"}]}`)
 		f.Until(call.Until)
-		if state := shown()["state"]; state != "WAITING" {
-			t.Errorf("between calls the state is %v", state)
-		}
+		shows("WAITING", first)
 		f.Call()
-		want["call"], want["from"], want["until"], want["open"] = 2.0, "2026-01-01T05:01:30.000Z", "2026-01-03T00:00:00.000Z", true
 		f.over(f.Ledger())
-		if diff := cmp.Diff(map[string]any{"state": "OPEN", "draw": want}, shown()); diff != "" {
-			t.Errorf("in the call for anybody (-want +got):\n%s", diff)
-		}
-	})
-}
-
-func TestTheTrailHasTheCallsAndTheWindowThatPeopleAreShown(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		f.Drawn(2, "alice", "bob")
-		time.Sleep(time.Minute)
-		f.Edit(sale.Edit{OpensAt: testledger.DrawBegins, ClosesAt: testledger.DrawEnds.Add(time.Hour), Until: testledger.DrawBegins.Add(4 * time.Hour)})
-		changes := f.answered(t, event(t, "operate-trail.json"))["changes"].([]any)
-		if len(changes) != 2 {
-			t.Fatalf("changes %v", changes)
-		}
-		edit, begun := changes[0].(map[string]any), changes[1].(map[string]any)
-		if edit["opensAt"] != "2026-01-01T03:00:00.000Z" || edit["closesAt"] != "2026-01-03T01:00:00.000Z" {
+		shows("OPEN", `"call":2,"from":"2026-01-01T05:01:30.000Z","until":"2026-01-03T00:00:00.000Z","open":true`)
+		f.Edit(sale.Edit{OpensAt: testledger.DrawBegins, ClosesAt: testledger.DrawEnds.Add(time.Hour)})
+		if edit := f.answered(t, event(t, "operate-trail.json"))["changes"].([]any)[0]; !has(edit, map[string]any{"opensAt": "2026-01-01T03:00:00.000Z", "closesAt": "2026-01-03T01:00:00.000Z"}) {
 			t.Errorf("the rescheduling: %v", edit)
-		}
-		if begun["action"] != "call" || begun["actor"] != "draw" || begun["note"] != "call 1" || begun["opensAt"] != "2026-01-01T03:00:15.000Z" || begun["closesAt"] != "2026-01-01T05:00:15.000Z" {
-			t.Errorf("the call: %v", begun)
 		}
 	})
 }

@@ -51,8 +51,8 @@ const soon = 15 * time.Minute
 // seconds and are counted every minute, so it probably has its id by now.
 const young = 30 * time.Second
 
-// seen is what a look at the stack has found.
-type seen struct {
+// stackState is what is known of the stack.
+type stackState struct {
 	sales   []ledger.Standing
 	depths  map[stack.Queue]int64 // of the queues that answered
 	ringing []stack.Alarm
@@ -60,17 +60,17 @@ type seen struct {
 	noSales, noAlarms bool
 }
 
-// look looks at everything at once. What does not answer is unknown, and hides nothing else.
-func (h *Handler) look(ctx context.Context, event *telemetry.Event) seen {
+// readStack asks everything at once. What does not answer is unknown, and hides nothing else.
+func (h *Handler) readStack(ctx context.Context, event *telemetry.Event) stackState {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	s := seen{depths: map[stack.Queue]int64{}}
+	s := stackState{depths: map[stack.Queue]int64{}}
 	var mu sync.Mutex
 	var work sync.WaitGroup
 	var failures []error
-	ask := func(look func() (note func(), err error)) {
+	ask := func(read func() (note func(), err error)) {
 		work.Go(func() {
-			note, err := look()
+			note, err := read()
 			mu.Lock()
 			defer mu.Unlock()
 			if failures = append(failures, err); err == nil {
@@ -106,15 +106,15 @@ func (h *Handler) look(ctx context.Context, event *telemetry.Event) seen {
 
 // health tells what is wrong with the stack.
 func (h *Handler) health(ctx context.Context, _ *call, event *telemetry.Event) (any, error) {
-	s := h.look(ctx, event)
+	s := h.readStack(ctx, event)
 	return healthOf(s, h.now(), h.Stack != nil && h.Stack.Has(stack.DeadEvents)), nil
 }
 
-// signed are the signs while they are made.
-type signed map[string]*wire.Sign
+// signsByName are the signs while they are made.
+type signsByName map[string]*wire.Sign
 
 // add adds a trouble of an alarm to its sign, or to the one that is given, but once.
-func (s signed) add(to string, t wire.Trouble) {
+func (s signsByName) add(to string, t wire.Trouble) {
 	place, known := Alarms[t.Alarm]
 	if !known {
 		return // a later release's
@@ -130,15 +130,15 @@ func (s signed) add(to string, t wire.Trouble) {
 }
 
 // reaches adds the trouble of an alarm if a figure reaches its limit.
-func (s signed) reaches(figure int64, limit, to, saleID string) {
+func (s signsByName) reaches(figure int64, limit, to, saleID string) {
 	if figure >= Limits[limit] {
 		alarm, _, _ := strings.Cut(limit, " ")
 		s.add(to, wire.Trouble{Alarm: alarm, SaleID: saleID})
 	}
 }
 
-func healthOf(seen seen, now time.Time, events bool) wire.Health {
-	s := signed{}
+func healthOf(state stackState, now time.Time, events bool) wire.Health {
+	s := signsByName{}
 	page := wire.Health{AsOf: httpapi.Time(now)}
 	for _, name := range signs {
 		if name == wire.SignEvents && !events {
@@ -147,13 +147,13 @@ func healthOf(seen seen, now time.Time, events bool) wire.Health {
 		s[name] = &wire.Sign{Sign: name, Troubles: []wire.Trouble{}}
 		page.Signs = append(page.Signs, s[name])
 	}
-	if !seen.noSales {
-		s.readSales(seen.sales, now)
+	if !state.noSales {
+		s.readSales(state.sales, now)
 	}
 	depth := func(name string, limit string, of ...stack.Queue) {
 		total := int64(0)
 		for _, q := range of {
-			n, known := seen.depths[q]
+			n, known := state.depths[q]
 			if !known || s[name] == nil {
 				return
 			}
@@ -165,10 +165,10 @@ func healthOf(seen seen, now time.Time, events bool) wire.Health {
 	depth(wire.SignWaiting, "OrdersWaitAlarm depth", stack.Orders)
 	depth(wire.SignDeadLetters, "DeadLettersAlarm", stack.DeadOrders, stack.DeadSchedules)
 	depth(wire.SignEvents, "EventsLostAlarm", stack.DeadEvents)
-	for _, a := range seen.ringing {
+	for _, a := range state.ringing {
 		s.add("", wire.Trouble{Alarm: a.Name, Says: a.Says, Since: httpapi.Time(a.Since)})
 	}
-	if !seen.noAlarms {
+	if !state.noAlarms {
 		for _, name := range []string{wire.SignFunctions, wire.SignOthers} {
 			n := int64(len(s[name].Troubles))
 			s[name].Count = &n
@@ -193,7 +193,7 @@ func levelOf(s *wire.Sign) string {
 }
 
 // readSales notes what the sales' books say, each by its last count.
-func (s signed) readSales(all []ledger.Standing, now time.Time) {
+func (s signsByName) readSales(all []ledger.Standing, now time.Time) {
 	var pending, wrong int64
 	var oldest time.Time
 	for _, one := range all {

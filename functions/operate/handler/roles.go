@@ -81,7 +81,7 @@ func routesOf(h *Handler) map[string]route {
 		"POST /operate/sales/{saleId}/changes":      {operator, h.change},
 		"POST /operate/sales":                       {operator, h.create},
 		"GET /operate/health":                       {viewer, h.health},
-		"GET /operate/purchases":                    {viewer, h.purchases},
+		"GET /operate/purchases":                    {viewer, h.rates},
 		"POST /operate/repairs":                     {operator, h.repair},
 	}
 }

@@ -132,7 +132,8 @@ func (h *Handler) sale(ctx context.Context, c *call, event *telemetry.Event) (an
 		shown.Offer = &o
 	}
 	if one.Sale.State == sale.Open {
-		shown.Seen = one.Sale.Seen().Text(saleID)
+		shown.Version = one.Sale.Seen().Text(saleID)
+		shown.Seen = shown.Version
 		shown.Remaining = &wire.Remaining{Units: units, AsOf: httpapi.Time(now)}
 	}
 	return shown, nil

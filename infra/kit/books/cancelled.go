@@ -12,7 +12,7 @@ const cancelled = "cancelled"
 // cancelItem is CANCELLED#<sale>, <order>: who has cancelled an order, and what became of its unit.
 type cancelItem struct {
 	author
-	Order, ID, Call string
+	Order, ID, Call string // the call is the attempt that wrote it
 	At              int64
 	Saw, Unit       string
 }

@@ -112,7 +112,7 @@ func TestWhatCannotBeMeantIsOneSentence(t *testing.T) {
 		"sale add moutai --id":              "64 flashsale: --id has no value",
 		"sale pause a b":                    "64 flashsale: sale pause: unexpected argument \"b\": `flashsale sale pause SALE [flags]`",
 		"sale pause 'moutai '":              `64 flashsale: "moutai " begins or ends with a blank: give it without`,
-		"sale resume a --seen 'b '":         `64 flashsale: --seen is "b ", which begins or ends with a blank: give it without`,
+		"sale resume a --version 'b '":      `64 flashsale: --version is "b ", which begins or ends with a blank: give it without`,
 		"sale list --env=":                  "64 flashsale: --env has no value",
 		"sale recall a -y --stack ''":       "64 flashsale: --stack has no value",
 		"stack tokens --count ten":          `64 flashsale: --count is "ten"; it must be a whole number`,

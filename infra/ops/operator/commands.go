@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
@@ -54,7 +55,7 @@ var flags = map[string]string{
 	"buyer":   "`id` of the buyer, the sub of their tokens",
 	"note":    "`text` for colleagues, which the sale's trail keeps",
 	"id":      "`name` of the change, with which a repeat changes nothing more (default: a random one; add and withdraw need it)",
-	"seen":    "what was `seen` of the sale, as an earlier command printed it: who changed it since makes the command refuse",
+	"version": "`version` of the sale, as an earlier command printed it: who changed it since makes the command refuse",
 	"dry-run": "say what would happen, and change nothing",
 	"opens":   "`instant` at which it opens, such as 2026-11-11T12:00:00Z",
 	"closes":  "`instant` at which it closes",
@@ -158,6 +159,12 @@ func (v verb) command(p *place, n noun) *cobra.Command {
 			c.Flags().Bool(name, false, help)
 		}
 	}
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "seen" { // as 0.7 called it
+			name = "version"
+		}
+		return pflag.NormalizedName(name)
+	})
 	p.complete(c, argument, names)
 	if v.forms != nil {
 		cli.Forms(c, v.forms...)
@@ -198,8 +205,8 @@ func (v verb) do(ctx context.Context, p *place, n noun, o options, out *terminal
 	if !given || v.asWhole || out.command.Flags().Lookup("sale") == nil { // who takes no sale looks for the group itself
 		return v.run(ctx, p, o, out)
 	}
-	if o["seen"] != "" {
-		return cli.Usagef("--seen is of one sale, and --group means several")
+	if o["version"] != "" {
+		return cli.Usagef("--version is of one sale, and --group means several")
 	}
 	members, err := p.members(ctx, n.function, group)
 	if err != nil {

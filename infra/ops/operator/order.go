@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -41,8 +40,8 @@ func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
 	if out.is(cli.JSON) {
 		return cli.WriteJSON(out, answer)
 	}
-	var told story
-	if err := json.Unmarshal(answer, &told); err != nil {
+	told, err := readStory(answer)
+	if err != nil {
 		return err
 	}
 	if o["order"] != "" || inGroup {
@@ -50,35 +49,6 @@ func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
 	}
 	told.print(out, func() string { return p.whyPending(ctx, o["sale"]) })
 	return nil
-}
-
-type story struct {
-	State   string `json:"state"`
-	ClaimID string `json:"claimId"` // "" if the buyer has none
-	Lines   []struct {
-		At   time.Time `json:"at"` // zero: it is so now
-		Text string    `json:"text"`
-	} `json:"lines"`
-	ForBuyer string `json:"forBuyer"`
-}
-
-// print writes a line for each event, and then what support may tell the buyer. The last line about
-// a claim that is pending gets the reason.
-func (s story) print(out io.Writer, whyPending func() string) {
-	for i, l := range s.Lines {
-		text := l.Text
-		if i == len(s.Lines)-1 && s.State == string(sale.Pending) {
-			text += ": " + whyPending()
-		}
-		switch {
-		case !l.At.IsZero():
-			text = httpapi.Time(l.At) + "  " + text
-		case s.ClaimID != "":
-			text = fmt.Sprintf("%-24s  %s", "now", text)
-		}
-		fmt.Fprintln(out, text)
-	}
-	fmt.Fprintf(out, "for the buyer: %s\n", s.ForBuyer)
 }
 
 // whyPending says where the claim's message is, as far as the queue shows.

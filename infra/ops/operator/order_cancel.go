@@ -44,7 +44,7 @@ func cancelOrder(ctx context.Context, p *place, o options, out *terminal) error 
 	return change{
 		action: "cancel", done: "CANCELLED",
 		members: func(options) (map[string]any, error) {
-			return map[string]any{"orderId": o["order"], "saw": of.saw, "unit": unit}, nil
+			return map[string]any{"orderId": o["order"], "expected": of.saw, "unit": unit}, nil
 		},
 		confirm: func(context.Context, *place, options, *terminal) error {
 			p.notef("%v", of)

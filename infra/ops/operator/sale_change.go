@@ -328,12 +328,12 @@ func confirmRecall(ctx context.Context, p *place, o options, out *terminal) erro
 		s.SaleID, s.orders(), s.SaleID))
 }
 
-// withSeen is what a repeat of the command carries besides its id.
-func withSeen(o options) string {
-	if o["seen"] == "" {
+// withVersion is what a repeat of the command carries besides its id.
+func withVersion(o options) string {
+	if o["version"] == "" {
 		return ""
 	}
-	return " --seen " + o["seen"]
+	return " --version " + o["version"]
 }
 
 func (c change) verb() verb {
@@ -341,7 +341,7 @@ func (c change) verb() verb {
 		use: c.action + " SALE", short: c.short, example: c.example, flags: c.flags + " note id dry-run", forms: []string{cli.JSON}, asks: c.confirm != nil, needs: c.needs, run: c.run,
 	}
 	if c.sees {
-		v.flags += " seen"
+		v.flags += " version"
 	}
 	return v
 }
@@ -364,9 +364,9 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 			return err
 		}
 	}
-	if seen, given := o["seen"]; given {
-		if _, err := sale.ParseSeen(o["sale"], seen); err != nil {
-			return cli.Usagef("--seen is %q, which is not what an earlier command printed for this sale", seen)
+	if version, given := o["version"]; given {
+		if _, err := sale.ParseSeen(o["sale"], version); err != nil {
+			return cli.Usagef("--version is %q, which is not what an earlier command printed for this sale", version)
 		}
 	}
 	by := sale.Author{Note: o["note"]}
@@ -397,7 +397,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 		fmt.Fprintln(out, line)
 	}
 	if c.needs == "" && o["group"] == "" {
-		out.notef("this is change %s: with --id %s%s the same command changes nothing more", o["id"], o["id"], withSeen(o))
+		out.notef("this is change %s: with --id %s%s the same command changes nothing more", o["id"], o["id"], withVersion(o))
 	}
 	return nil
 }
@@ -405,7 +405,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 func (c change) change(ctx context.Context, p *place, o options, out *terminal, request map[string]any, answer any) error {
 	var err error
 	switch {
-	case c.sees && o["seen"] == "":
+	case c.sees && o["version"] == "":
 		err = p.look(ctx, o)
 	case c.confirm != nil:
 		err = c.confirm(ctx, p, o, out)
@@ -413,7 +413,7 @@ func (c change) change(ctx context.Context, p *place, o options, out *terminal, 
 	if err != nil {
 		return err
 	}
-	for name, value := range map[string]string{"id": o["id"], "action": c.action, "note": o["note"], "seen": o["seen"]} {
+	for name, value := range map[string]string{"id": o["id"], "action": c.action, "note": o["note"], "version": o["version"]} {
 		if value != "" {
 			if request == nil {
 				request = map[string]any{}
@@ -423,7 +423,7 @@ func (c change) change(ctx context.Context, p *place, o options, out *terminal, 
 	}
 	err = p.post(ctx, "/operate/sales/{saleId}/changes", o["sale"], request, answer)
 	if errors.Is(err, errNoAnswer) {
-		err = mayHappen{fmt.Errorf("%w; the change may still happen: repeat the command with --id %s%s until it succeeds", err, o["id"], withSeen(o))}
+		err = mayHappen{fmt.Errorf("%w; the change may still happen: repeat the command with --id %s%s until it succeeds", err, o["id"], withVersion(o))}
 	}
 	return err
 }
@@ -434,8 +434,8 @@ func (p *place) look(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("the sale could not be looked at: %w", err)
 	}
-	o["seen"] = s.Seen
-	p.notef("%s (--seen %s)", s.stands(), s.Seen)
+	o["version"] = s.Version
+	p.notef("%s (--version %s)", s.stands(), s.Version)
 	return nil
 }
 
@@ -468,7 +468,7 @@ func (c change) dryRun(ctx context.Context, p *place, o options, members map[str
 		return sale.RefuseRecalled()
 	case refusal != nil:
 		return refusal
-	case o["seen"] != "" && o["seen"] != s.Seen:
+	case o["version"] != "" && o["version"] != s.Version:
 		return cli.Bad(errors.New("the sale was changed meanwhile; look at it again"))
 	case c.action == "recall" && recalled, c.action == "pause" && s.Paused:
 		would = "it is so already, and nothing would change"

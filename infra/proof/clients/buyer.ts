@@ -74,18 +74,18 @@ console.log("entered", entered.leaf === entry.leaf);
 console.log("refused", said((await shop.PUT("/sales/{saleId}/entries/me", of(w.open))).error));
 console.log("refused", said((await shop.GET("/sales/{saleId}/orders/me", { ...of(w.open), ...as("none") })).error));
 
-// A pause, and a sale that sells again: at first by what was seen before the pause, which is refused.
+// A pause, and a sale that sells again: at first by the version before the pause, which is refused.
 const operators = createClient<operatePaths>({ baseUrl: w.operate, ...as(w.operator) });
 const pause = { ...of(w.open), body: { id: w.id, action: "pause" } } as const;
 console.log("refused", said((await operators.POST("/operate/sales/{saleId}/changes", { ...pause, ...as(w.viewer) })).error));
-let seen = must(await operators.GET("/operate/sales/{saleId}", of(w.open))).seen ?? "";
+let version = must(await operators.GET("/operate/sales/{saleId}", of(w.open))).version ?? "";
 console.log("changed", must(await operators.POST("/operate/sales/{saleId}/changes", pause)).paused);
 for (const n of [0, 1]) {
-  const body = { id: w.id + n, action: "resume", seen } as const;
+  const body = { id: w.id + n, action: "resume", version } as const;
   const { data, error } = await operators.POST("/operate/sales/{saleId}/changes", { ...of(w.open), body });
   if (error && "code" in error && error.code === "changed-meanwhile") {
     console.log("refused", error.code, error.change?.action);
-    seen = error.seen ?? "";
+    version = error.version ?? "";
   } else {
     console.log("changed", data ? data.paused : said(error));
   }

@@ -14,7 +14,7 @@ import (
 // operatorRole may change sales at the operators' API.
 const operatorRole = "flashsale-operator"
 
-const cancelIt = `{"id":"cancel-1","action":"cancel","orderId":"4294967297","saw":"CONFIRMED","unit":"back"}`
+const cancelIt = `{"id":"cancel-1","action":"cancel","orderId":"4294967297","expected":"CONFIRMED","unit":"back"}`
 
 const pauseIt = `{"id":"pause-1","action":"pause","note":"the price is wrong"}`
 
@@ -24,7 +24,7 @@ func (s *scene) looking(saleID, text string) string {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	return strings.TrimSuffix(text, "}") + `,"seen":"` + one.Sale.Seen().Text(saleID) + `"}`
+	return strings.TrimSuffix(text, "}") + `,"version":"` + one.Sale.Seen().Text(saleID) + `"}`
 }
 
 // cancels is the cancellation of an order.
@@ -93,7 +93,7 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 		return s.changed(pauseIt, s.looking(open, strings.Replace(pauseIt, `"pause"`, `"resume"`, 1)))
 	},
 	"change 409 ChangedMeanwhile": func(s *scene) Answer {
-		return s.changed(pauseIt, `{"id":"r","action":"resume","seen":"`+sale.Seen{}.Text(open)+`"}`)
+		return s.changed(pauseIt, `{"id":"r","action":"resume","version":"`+sale.Seen{}.Text(open)+`"}`)
 	},
 	"change 404 OrderNotFound": func(s *scene) Answer { return s.changed(cancelIt) },
 	"change 410 RecalledSale": func(s *scene) Answer {

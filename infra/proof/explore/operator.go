@@ -44,13 +44,13 @@ func (m *runningSale) looking(event string) string {
 	if !strings.Contains(event, `"action":"resume"`) && !strings.Contains(event, `"action":"extend"`) || !strings.Contains(event, `"actor":`) {
 		return event
 	}
-	event, _, _ = strings.Cut(strings.TrimSuffix(event, "}"), `,"seen":`)
-	return event + `,"seen":"` + harness.SeenOf(m.world.DB, m.id).Text(m.id) + `"}`
+	event, _, _ = strings.Cut(strings.TrimSuffix(event, "}"), `,"version":`)
+	return event + `,"version":"` + harness.SeenOf(m.world.DB, m.id).Text(m.id) + `"}`
 }
 
 // overtaken is a change that was refused because of another one, as it is asked for again.
 func (m *runningSale) overtaken(event string) string {
-	if harness.SeenOf(m.world.DB, m.id).Text(m.id) == valueOf(event, "seen") {
+	if harness.SeenOf(m.world.DB, m.id).Text(m.id) == valueOf(event, "version") {
 		m.violate("P32: refused although nobody changed the sale: %s", event)
 	}
 	id := valueOf(event, "changeId")
@@ -308,7 +308,7 @@ func (m *runningSale) operatorCancels(user, saw, unit, id, who string) {
 	m.n.mu.Lock()
 	order := m.watch.claims[user].orderID
 	m.n.mu.Unlock()
-	event := fmt.Sprintf(`{"action":"cancel","saleId":%q,"orderId":%q,"saw":%q,"unit":%q,"changeId":%q,"actor":%q,"note":"moved away"}`, m.id, order, saw, unit, id, who)
+	event := fmt.Sprintf(`{"action":"cancel","saleId":%q,"orderId":%q,"expected":%q,"unit":%q,"changeId":%q,"actor":%q,"note":"moved away"}`, m.id, order, saw, unit, id, who)
 	for range 1000 {
 		applied, err := m.askToCancel(event, who)
 		code := harness.CodeOf(err)

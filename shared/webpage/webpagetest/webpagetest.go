@@ -46,7 +46,7 @@ var export = regexp.MustCompile(`export \w+ \w+`)
 
 // Examine fails the test if the page whose files are given lacks a file, weighs more than
 // budget bytes, compressed, or has in its HTML what its policy forbids. data are for its
-// template. With the files that scripts load later, not on every page, it may have a third more.
+// template. With the files that scripts load later, not on every page, it may have half as much again.
 func Examine(t *testing.T, source fs.FS, data any, budget int, later ...string) {
 	t.Helper()
 	page, err := webpage.New(source, webpage.Options{})
@@ -94,8 +94,8 @@ func Examine(t *testing.T, source fs.FS, data any, budget int, later ...string) 
 		}
 	}
 	t.Logf("the page weighs %d bytes, and %d that may be loaded later", weight, added)
-	if weight > budget || weight+added > budget*4/3 {
+	if weight > budget || weight+added > budget*3/2 {
 		t.Errorf("the page weighs %d bytes compressed, and %d that may be loaded later, want at most %d, and %d together",
-			weight, added, budget, budget*4/3)
+			weight, added, budget, budget*3/2)
 	}
 }

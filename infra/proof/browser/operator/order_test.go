@@ -42,7 +42,7 @@ func TestAnOrderIsCancelledOnceFromItsBuyersStory(t *testing.T) {
 	})
 	order := story(t, s, tab)
 	tab.Click("button.cancel")
-	tab.WaitText("Cancel order "+order+", which is Paid?", "Its payment of CNY 899.00 becomes a refund due", "This cannot be taken back, and alice can never order again in this sale.")
+	tab.WaitText("Cancel order "+order+", which is Paid?", "Its payment of CN¥899.00 becomes a refund due", "This cannot be taken back, and alice can never order again in this sale.")
 	tab.Axe()
 	tab.Click(".cancelling button[type=button]") // no
 	tab.Wait("!document.querySelector('.cancelling') && document.activeElement.querySelector('button.cancel')")
@@ -66,7 +66,7 @@ func TestAnOrderIsCancelledOnceFromItsBuyersStory(t *testing.T) {
 	}
 	id, _ := body["id"].(string)
 	delete(body, "id")
-	want := object{"action": "cancel", "orderId": order, "saw": "PAID", "unit": "kept", "note": "the box is torn"}
+	want := object{"action": "cancel", "orderId": order, "expected": "PAID", "unit": "kept", "note": "the box is torn"}
 	if diff := cmp.Diff(want, body); diff != "" || len(id) != 36 {
 		t.Errorf("id %q (-want +got):\n%s", id, diff)
 	}
@@ -77,7 +77,7 @@ func TestWhoCancelsSecondIsToldByWhom(t *testing.T) {
 	s, tab := moutai(t, object{"price": 89900})
 	order := story(t, s, tab)
 	tab.Click("button.cancel")
-	s.by(t, "carol", "moutai", true, object{"id": "c", "action": "cancel", "orderId": order, "saw": "PAID", "unit": "back"})
+	s.by(t, "carol", "moutai", true, object{"id": "c", "action": "cancel", "orderId": order, "expected": "PAID", "unit": "back"})
 	tab.Click(".cancelling button.main")
 	tab.WaitText("Not done. Moutai: cancelling an order was refused: the order was cancelled by carol")
 	tab.Wait("!document.querySelector('button.cancel')")

@@ -30,8 +30,8 @@ func spelled(codes ...sale.Code) (results []string) {
 	return results
 }
 
-// purchasesPage counts the answers to purchases in all sales, in steps of Every seconds since From.
-type purchasesPage struct {
+// ratesPage counts the answers to purchases in all sales, in steps of Every seconds since From.
+type ratesPage struct {
 	AsOf     string  `json:"asOf"`
 	From     string  `json:"from"`
 	Every    int     `json:"every"`
@@ -40,9 +40,9 @@ type purchasesPage struct {
 	Busy     []int64 `json:"busy"`
 }
 
-// purchases tells how many purchases were accepted, refused and told to try again in each whole minute of
+// rates tells how many purchases were accepted, refused and told to try again in each whole minute of
 // the last hour.
-func (h *Handler) purchases(ctx context.Context, _ *call, _ *telemetry.Event) (any, error) {
+func (h *Handler) rates(ctx context.Context, _ *call, _ *telemetry.Event) (any, error) {
 	if h.Stack == nil {
 		return nil, sale.Fail(sale.Internal, errors.New("there is no stack"))
 	}
@@ -63,7 +63,7 @@ func (h *Handler) purchases(ctx context.Context, _ *call, _ *telemetry.Event) (a
 		}
 		return line
 	}
-	return purchasesPage{
+	return ratesPage{
 		AsOf: httpapi.Time(now), From: httpapi.Time(from), Every: 60,
 		Accepted: sum(acceptedResults), Refused: sum(refusedResults), Busy: sum(busyResults),
 	}, nil

@@ -14,8 +14,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// course is the draw of one sale during an invocation.
-type course struct {
+// saleDraw is the draw of one sale during an invocation.
+type saleDraw struct {
 	*Handler
 	listing ledger.Listing
 	isDraft bool
@@ -40,7 +40,7 @@ const (
 )
 
 // advance takes every step that is due.
-func (c *course) advance(ctx context.Context) error {
+func (c *saleDraw) advance(ctx context.Context) error {
 	for {
 		now := c.now() // before the state is read, which says whether a call that is due has units
 		state, err := c.book.DrawState(ctx, c.listing.SaleID, c.times.Gap)
@@ -63,7 +63,7 @@ func (c *course) advance(ctx context.Context) error {
 
 // plan returns the next step of a draw and when it is due; zero if that is not known, because it
 // depends on what buyers or operators do.
-func (c *course) plan(d ledger.DrawState, now time.Time) (step, time.Time) {
+func (c *saleDraw) plan(d ledger.DrawState, now time.Time) (step, time.Time) {
 	nextCall := d.NextCallAt(c.times.Gap)
 	switch {
 	case !d.Head.IsClosed():
@@ -94,7 +94,7 @@ const relayTime = time.Second
 
 // take takes a step. It reports false if that has changed nothing, so that what comes next is
 // left to a later look.
-func (c *course) take(ctx context.Context, due step, d ledger.DrawState) (done bool, err error) {
+func (c *saleDraw) take(ctx context.Context, due step, d ledger.DrawState) (done bool, err error) {
 	switch due {
 	case roll:
 		_, err := c.book.CloseRoll(ctx, d.Sale, c.chain.RoundAt, c.times.Dice)
@@ -122,7 +122,7 @@ func (c *course) take(ctx context.Context, due step, d ledger.DrawState) (done b
 
 // rank computes the ranks of the roll, once in an invocation: the roll is read whole. A call does
 // not begin before they are known, because from then on people are waiting for its end.
-func (c *course) rank(ctx context.Context, d ledger.DrawState) (err error) {
+func (c *saleDraw) rank(ctx context.Context, d ledger.DrawState) (err error) {
 	if c.ranks == nil {
 		c.ranks, err = c.book.Ranks(ctx, d.Sale, d.Head)
 	}
@@ -132,7 +132,7 @@ func (c *course) rank(ctx context.Context, d ledger.DrawState) (err error) {
 // throw stores the seed that follows from the round. Without the round nothing is wrong here:
 // relays have it a second after it is signed, or later. So that does not fail the invocation;
 // how late it is has an alarm of its own.
-func (c *course) throw(ctx context.Context, d ledger.DrawState) (done bool, err error) {
+func (c *saleDraw) throw(ctx context.Context, d ledger.DrawState) (done bool, err error) {
 	signature, err := c.dice.Signature(ctx, d.Head.Round)
 	if err != nil {
 		c.missed = sale.Fail(sale.Busy, err)
@@ -152,7 +152,7 @@ func (c *course) throw(ctx context.Context, d ledger.DrawState) (done bool, err 
 
 // lateness is for how many seconds the round has been missed, and a call has been due or has not
 // been complete.
-func (c *course) lateness(d ledger.DrawState, due step, now time.Time) (dice, call int64) {
+func (c *saleDraw) lateness(d ledger.DrawState, due step, now time.Time) (dice, call int64) {
 	since := func(t time.Time) int64 { return max(0, int64(now.Sub(t)/time.Second)) }
 	switch due {
 	case seed:
@@ -166,7 +166,7 @@ func (c *course) lateness(d ledger.DrawState, due step, now time.Time) (dice, ca
 }
 
 // report writes one line per turn, with the figures that alarms watch (P11).
-func (c *course) report(event *telemetry.Event, err error) {
+func (c *saleDraw) report(event *telemetry.Event, err error) {
 	event.Text("saleId", c.listing.SaleID)
 	event.Text("steps", strings.Join(c.shown.Steps, " "))
 	event.Int("call", int(c.shown.Call))
