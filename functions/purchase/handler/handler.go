@@ -81,12 +81,9 @@ func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
 
 // Handle answers one request; it never returns an error.
 func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
-	message, counter, result := "purchase", "purchases", "accepted"
-	switch r.RouteKey {
-	case enterRoute:
-		message, counter, result = "entry", "entries", "entered"
-	case entryRoute:
-		message, counter, result = "entry", "entries", "shown"
+	message, count := "purchase", countPurchase
+	if r.RouteKey == enterRoute || r.RouteKey == entryRoute {
+		message, count = "entry", countEntry
 	}
 	var saleID string // to which the refusal of a purchase links
 	err := h.log.Run(ctx, message, func(ctx context.Context, event *telemetry.Event) error {
@@ -106,12 +103,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 			response, err = h.enter(ctx, r.RouteKey, request)
 		}
 		return err
-	}, func(event *telemetry.Event, code sale.Code) {
-		if code != "" {
-			result = telemetry.Result(code)
-		}
-		event.CountBy(counter, "result", result)
-	})
+	}, func(event *telemetry.Event, code sale.Code) { count(event, r.RouteKey, code) })
 	if err != nil {
 		return httpapi.Problem(err, saleID), nil
 	}
@@ -219,4 +211,23 @@ func accepted(c sale.Claim) httpapi.Response {
 	r.Headers.Location = httpapi.ClaimPath(c.SaleID)
 	r.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
 	return r
+}
+
+func countPurchase(event *telemetry.Event, _ string, code sale.Code) {
+	if code == "" {
+		event.CountBy("purchases", "result", "accepted")
+		return
+	}
+	event.CountBy("purchases", "result", telemetry.Result(code))
+}
+
+func countEntry(event *telemetry.Event, route string, code sale.Code) {
+	switch {
+	case code != "":
+		event.CountBy("entries", "result", telemetry.Result(code))
+	case route == enterRoute:
+		event.CountBy("entries", "result", "entered")
+	default:
+		event.CountBy("entries", "result", "shown")
+	}
 }
