@@ -143,7 +143,7 @@ func TestShellsCompleteWhatThereIsAndNeverAnError(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"completion bash": "# bash completion", "completion zsh": "#compdef flashsale", "completion fish": "# fish completion",
-		"__complete sale pa": "pause\t", "__complete sale list -o ''": "table\njson\ncsv\n:4\n",
+		"__complete sale pa": "pause\t", "__complete sale list -o ''": "table\njson\ncsv\n:4\n", "__complete plan -o ''": "table\njson\n:4\n",
 		"__complete order list m --state ''":                 "pending\nconfirmed\npaid\nexpired\ncancelled\nrecalled\n:4\n",
 		"__complete order cancel 5 --unit ''":                "back\nkept\n:4\n",
 		"__complete payment record --provider ''":            "stripe\nstandard-webhooks\nwechat-pay\nalipay\nadyen\n:4\n",

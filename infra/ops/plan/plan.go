@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -31,9 +32,15 @@ func Command(where *place.Flags) *cobra.Command {
   flashsale plan --apply dev --rest`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o := output{to: place.Flags{Env: environment, Config: where.Config}, out: c.OutOrStdout()}
+			isJSON := cli.Form(c) == cli.JSON
+			if isJSON {
+				o.out = c.ErrOrStderr()
+			}
 			switch {
 			case w.users == 0 && w.stock == 0 && w.peak == 0 && !rested:
 				return cli.Usagef("say who comes and for how much, such as --users 500000 --stock 10000 --peak 50000")
+			case !w.drawn && (w.enter != 0 || w.keep != 0):
+				return cli.Usagef("--enter and --keep mean nothing without --draw")
 			case environment == "" && (rested || opens != ""):
 				return cli.Usagef("--opens and --rest mean nothing without --apply")
 			case rested:
@@ -44,6 +51,7 @@ func Command(where *place.Flags) *cobra.Command {
 					return cli.Usagef("--apply needs --opens, when the sale opens, such as --opens 2026-11-11T12:00:00Z")
 				}
 			}
+			w.enter, w.keep = cmp.Or(w.enter, 72*time.Hour), cmp.Or(w.keep, 24*time.Hour)
 			if err := w.check(); err != nil {
 				return err
 			}
@@ -55,13 +63,20 @@ func Command(where *place.Flags) *cobra.Command {
 				w.front = w.front || e.Parameters["CreateFront"] == "true"
 			}
 			a := advise(w)
-			report(o.out, w, a, expect(w, a))
+			if isJSON {
+				if err := cli.WriteJSON(c.OutOrStdout(), planned(o, w, a, expect(w, a))); err != nil {
+					return err
+				}
+			} else {
+				report(o.out, w, a, expect(w, a))
+			}
 			if environment == "" {
 				return nil
 			}
 			return apply(o, a)
 		},
 	}
+	cli.Forms(c, cli.JSON)
 	f := c.Flags()
 	f.IntVar(&w.users, "users", 0, "number of users who want a unit")
 	f.Int64Var(&w.stock, "stock", 0, "number of units")
@@ -70,6 +85,9 @@ func Command(where *place.Flags) *cobra.Command {
 	f.IntVar(&w.writes, "writes", tableQuota, "write units a second that the account allows a table")
 	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
 	f.BoolVar(&w.grouped, "grouped", false, "the sale has a limitGroup")
+	f.BoolVar(&w.drawn, "draw", false, "show a draw beside the rush")
+	f.DurationVar(&w.enter, "enter", 0, "with --draw: how long people may enter (default 72h)")
+	f.DurationVar(&w.keep, "keep", 0, "with --draw: how long a unit is kept for somebody who was called (default 24h)")
 	f.StringVar(&environment, "apply", "", "`environment` whose parameters are written beside the configuration file")
 	_ = c.RegisterFlagCompletionFunc("apply", where.Environments)
 	f.StringVar(&opens, "opens", "", "with --apply: `time` at which the sale opens, RFC 3339")

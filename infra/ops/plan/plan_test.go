@@ -3,11 +3,13 @@ package plan
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,7 +26,7 @@ import (
 )
 
 func wished(users int, stock int64, peak float64) wish {
-	return wish{users: users, stock: stock, peak: peak, latency: 20 * time.Millisecond, writes: tableQuota}
+	return wish{users: users, stock: stock, peak: peak, latency: 20 * time.Millisecond, writes: tableQuota, enter: 72 * time.Hour, keep: 24 * time.Hour}
 }
 
 func printed(t *testing.T, out io.Writer, flags string) int {
@@ -136,6 +138,25 @@ func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
 	}
 }
 
+func TestADrawSpreadsWhatARushWantsAtOnce(t *testing.T) {
+	w := wished(1_000_000, 10_000, 50_000)
+	d := drawnAmong(w)
+	// A page of the roll each, at a random moment of an hour.
+	if want := 1e6 / 3600; math.Abs(d.requests-want) > 1e-6 || d.writes > 100 {
+		t.Errorf("%v requests and %v write units in the busiest second, want %v and few", d.requests, d.writes, want)
+	}
+	if d.calls != 7 { // for 10,000, 2,000, 400, 80, 16, 4 and 1 of which four fifths come
+		t.Errorf("%d calls, want 7", d.calls)
+	}
+	if u := d.usage; u.Requests != 1e6+2e6+3e4 || u.WriteUnits != 1e6+1e4*6.04 {
+		t.Errorf("%+v", d)
+	}
+	w.enter = time.Hour
+	if d := drawnAmong(w); math.Abs(d.requests-rush*1e6/3600) > 1e-6 {
+		t.Errorf("with an hour to enter %v requests", d.requests)
+	}
+}
+
 func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 	text, err := os.ReadFile("../../../template.yaml")
 	for _, want := range []string{"BatchSize: " + strconv.Itoa(batch) + "\n", "MemorySize: " + strconv.Itoa(price.Memory) + "\n", "Architectures: [" + price.Architecture + "]\n",
@@ -157,7 +178,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 	number := regexp.MustCompile(`[\d,/]*\d`)
 	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
 		var out bytes.Buffer
-		if code := printed(t, &out, fmt.Sprintf("--users %d --stock %d --peak %g", w.users, w.stock, w.peak)); code != cli.ExitFine {
+		if code := printed(t, &out, fmt.Sprintf("--users %d --stock %d --peak %g --draw", w.users, w.stock, w.peak)); code != cli.ExitFine {
 			t.Fatalf("exit %d: %s", code, &out)
 		}
 		a := advise(w)
@@ -174,6 +195,7 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 		for _, text := range []string{
 			"(QueryRate)", "(PurchaseRate)", "(FinalizeMaximumConcurrency)", "(PurchaseReservedConcurrency)",
 			"shards", "WarmWriteUnitsPerSecond", "orders a second", "sold out after", "conflicts", "per 1,000 orders", "people sign in", "required above",
+			"requests in the busiest second",
 		} {
 			if !strings.Contains(out.String(), text) {
 				t.Errorf("the plan does not print %q:\n%s", text, &out)
@@ -182,11 +204,37 @@ func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
 	}
 }
 
+func TestAProgramReadsThePlanThatPeopleRead(t *testing.T) {
+	o := applied(t)
+	const sizes = "--users 500000 --stock 10000 --peak 50000 --draw"
+	var out, errs bytes.Buffer
+	c := Command(&o.to)
+	c.SetOut(&out)
+	c.SetErr(&errs)
+	code := cli.Execute(t.Context(), c, strings.Fields(sizes+" -o json --apply dev --opens 2026-11-11T12:00:00Z"))
+	var read planJSON
+	w := wished(500_000, 10_000, 50_000)
+	w.drawn, w.enter, w.keep = true, 72*time.Hour, 24*time.Hour
+	a := advise(w)
+	o.opens = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	if want := planned(o, w, a, expect(w, a)); code != cli.ExitFine || json.Unmarshal(out.Bytes(), &read) != nil || !reflect.DeepEqual(read, want) {
+		t.Errorf("exit %d, got %+v, want %+v", code, read, want)
+	}
+	if !strings.Contains(errs.String(), "After the sale: `flashsale plan --apply dev --config "+o.to.Config+" --rest`.") || read.Parameters["WarmFrom"] != "at(2026-11-11T11:50:00)" || read.Draw.Calls == 0 {
+		t.Errorf("%s%+v", &errs, read)
+	}
+	out.Reset()
+	if code := printed(t, &out, "--users 10 --stock 20 --peak 1 -o json"); code != cli.ExitFine || json.Unmarshal(out.Bytes(), &read) != nil || strings.Contains(out.String(), "soldOut") || strings.Contains(out.String(), "WarmFrom") {
+		t.Errorf("exit %d, %s", code, &out)
+	}
+}
+
 func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	for _, arguments := range []string{
 		"", "--users 0 --stock 1 --peak 1", "--users 1 --stock 0 --peak 1", "--users 1 --stock 1 --peak 0", "--users 1 --stock 1 --peak NaN",
 		"--users 1 --stock 1 --peak 1 --latency 0s", "--users 1 --stock 1 --peak 1 --writes 100",
-		"--users 1 --stock 1 --peak 1 --rest", "--users 1 --stock 1 --peak 1 --opens 2026-11-11T12:00:00Z",
+		"--users 1 --stock 1 --peak 1 --enter 1h", "--users 1 --stock 1 --peak 1 --rest", "--users 1 --stock 1 --peak 1 --opens 2026-11-11T12:00:00Z", "--users 1 --stock 1 --peak 1 --draw --enter 1s", "--users 1 --stock 1 --peak 1 --draw --enter 2161h",
+		"--users 1 --stock 1 --peak 1 --draw --keep 30m", "--users 1 --stock 1 --peak 1 --draw --keep 90m", "--users 1 --stock 1 --peak 1 --draw --keep 169h",
 		"--users 1 --stock 1 --peak 1 more", "--users x", "--users 1 --stock 5000001 --peak 1", "--users 100000001 --stock 1 --peak 1", "--users 1 --stock 1 --peak 1000001",
 	} {
 		if code := printed(t, io.Discard, arguments); code != cli.ExitUsage {

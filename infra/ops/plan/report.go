@@ -11,6 +11,60 @@ import (
 
 func dollars(bill []price.Line) string { return fmt.Sprintf("$%.2f", price.Sum(bill)) }
 
+// planJSON is the plan for programs. Rates are those of a second.
+type planJSON struct {
+	Shards          int               `json:"shards"`
+	Parameters      map[string]string `json:"parameters"` // of the template; the times only if it is known when the sale opens
+	QuotasToRaise   []string          `json:"quotasToRaise"`
+	FrontAbovePages float64           `json:"frontAbovePages"` // that are opened within ten seconds
+	Expected        expectedJSON      `json:"expected"`
+	Cost            costJSON          `json:"cost"` // without the pages
+	PagesDollars    float64           `json:"pagesDollars"`
+	Draw            *drawJSON         `json:"draw,omitempty"`
+}
+
+type expectedJSON struct {
+	Orders         int64   `json:"orders"`
+	Left           int64   `json:"left"`
+	PerSecond      float64 `json:"perSecond"`
+	SoldOutSeconds float64 `json:"soldOutSeconds,omitempty"` // not if units are left
+	ConflictShare  float64 `json:"conflictShare"`
+	Transactions   float64 `json:"transactions"`
+	NotServed      float64 `json:"notServedAtOnce"`
+}
+
+type costJSON struct {
+	Lines   []price.Line `json:"lines"`
+	Dollars float64      `json:"dollars"`
+}
+
+type drawJSON struct {
+	Calls    int      `json:"calls"`
+	Requests float64  `json:"requests"` // in the busiest second, as the write units
+	Writes   float64  `json:"writeUnits"`
+	Cost     costJSON `json:"cost"`
+}
+
+func costOf(bill []price.Line) costJSON { return costJSON{bill, price.Sum(bill)} }
+
+// planned is what report prints.
+func planned(o output, w wish, a advice, r course) planJSON {
+	p := planJSON{
+		Shards: a.shards, Parameters: a.parameters(o), QuotasToRaise: append([]string{}, a.quotas()...), FrontAbovePages: a.pagesWithoutFront(),
+		Expected: expectedJSON{r.orders, r.left, r.perSecond, r.soldOut.Seconds(), r.conflictRate, r.transactions, r.busy},
+		Cost:     costOf(r.bill(w, a)), PagesDollars: price.Sum(price.Bill(pagesOf(float64(w.users), w.front))),
+	}
+	if o.opens.IsZero() {
+		delete(p.Parameters, "WarmFrom")
+		delete(p.Parameters, "WarmUntil")
+	}
+	if w.drawn {
+		d := drawnAmong(w)
+		p.Draw = &drawJSON{d.calls, d.requests, d.writes, costOf(price.Bill(d.usage))}
+	}
+	return p
+}
+
 func report(out io.Writer, w wish, a advice, r course) {
 	line := func(name, format string, values ...any) {
 		_, _ = fmt.Fprintf(out, "  %-26s %s\n", name, fmt.Sprintf(format, values...))
@@ -62,4 +116,7 @@ func report(out io.Writer, w wish, a advice, r course) {
 	}
 	line("each month", "what stands still: infra/docs/FIGURES.md, Costs at rest")
 	line("left out", "access log and traces; calls for payments and order events; data to the internet; SMS and mail of a user pool; what a payment provider and your own services cost")
+	if w.drawn {
+		printDraw(out, w, a, r)
+	}
 }

@@ -55,13 +55,22 @@ type wish struct {
 	writes  int           // the account's quota for a table, in write units a second
 	front   bool          // CloudFront answers the sale page, so QueryFunction only serves buyers
 	grouped bool          // the sale has a limitGroup
+	// drawn: the plan shows a draw beside the rush, with this much time to enter and, in each
+	// call, to buy.
+	drawn       bool
+	enter, keep time.Duration
 }
 
 func (w wish) check() error {
-	return cmp.Or(
+	err := cmp.Or(
 		cli.Between("users", w.users, 1, 100_000_000), cli.Between("stock", w.stock, 1, 5_000_000),
 		cli.Between("peak", w.peak, 1, 1_000_000), cli.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
-		cli.Between("writes", w.writes, coldWrites, 1_000_000))
+		cli.Between("writes", w.writes, coldWrites, 1_000_000),
+		cli.Between("enter", w.enter, time.Minute, 90*24*time.Hour), cli.Between("keep", w.keep, time.Hour, 7*24*time.Hour))
+	if err == nil && w.keep%time.Hour != 0 {
+		err = cli.Usagef("--keep must be whole hours")
+	}
+	return err
 }
 
 // unitsPerTry is the cost of a purchase's transaction.

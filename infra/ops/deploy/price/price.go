@@ -31,10 +31,10 @@ type Usage struct {
 
 // Line is one line of the bill.
 type Line struct {
-	What    string
-	Counted float64
-	Unit    string
-	Dollars float64
+	What    string  `json:"what"`
+	Counted float64 `json:"counted"`
+	Unit    string  `json:"unit"`
+	Dollars float64 `json:"dollars"`
 }
 
 // Bill prices the usage. It does not include storage, metrics, traces, data transfer, warm
