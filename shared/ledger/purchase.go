@@ -106,7 +106,7 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 		Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
 		Buckets: s.sale.Buckets, MinReader: s.sale.OrdersReader(), Labels: s.sale.Labels,
 	}
-	// One claim per sale and user, forever (P3).
+	// One claim per sale and user, permanently (P3).
 	putClaim := p.ledger.table.Put(table.ClaimItem(claim, sale.BucketOf(claim.User, claim.Buckets)))
 	actions := []types.TransactWriteItem{p.takeUnit(&s.sale, shard, now), putClaim}
 	if s.sale.LimitGroup != "" {

@@ -63,7 +63,7 @@ func Level(stock []int64, units int64) []int64 {
 }
 
 // BucketOf returns the bucket, 0…buckets-1, of the user's claim. It is part of the
-// stored format: a user has one bucket forever (P3).
+// stored format: a user's bucket never changes (P3).
 func BucketOf(user string, buckets int) int {
 	return int(mix(hash(user)) % uint64(buckets))
 }

@@ -16,7 +16,7 @@ const en = {
   copyTitle: "Copy {0}",
   goods: "What is sold",
   name: "Name", nameHelp: "Up to 200 characters.",
-  id: "Id", idHelp: "In links and reports, for ever: 1 to 64 letters, digits, _ and -.",
+  id: "Id", idHelp: "In links and reports; it cannot be changed. 1 to 64 letters, digits, _ and -.",
   image: "Picture (optional)", imageHelp: "An address that begins with {0}/, this stack’s ImageOrigin.", noImages: "None can be shown: this stack’s parameter ImageOrigin is empty.",
   about: "About it (optional)", aboutHelp: "Up to 500 characters, several lines.",
   page: "Link to a page about it (optional)",

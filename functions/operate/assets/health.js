@@ -38,7 +38,7 @@ export function health(page) {
   /** What the repairs have done, by their keys. @type {Map<string, {text: string, busy: boolean}>} */
   const told = new Map();
 
-  /** Reads for ever, while the page is seen. */
+  /** Reads again and again, while the page is seen. */
   async function poll() {
     for (let errors = 0; ; ) {
       while (document.hidden || !page.token()) await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -1,4 +1,4 @@
-// What only a sale with a draw needs: the receipt, the roll, the dice and the calls. The page
+// What only a sale with a draw needs: the entry, the roll, the dice and the calls. The page
 // loads it for such a sale. It imports nothing, so that node can test its arithmetic.
 
 /** @param {string} digits */
@@ -51,13 +51,13 @@ const en = {
   notEnteredSignIn: "If you have entered, sign in to see your place.",
   checking: "Entering is over. This page looks for your entry again by itself …",
   notOnRoll: "Your entry is not on the roll.",
-  notOnRollDetail: "Keep your receipt, and ask the shop.",
+  notOnRollDetail: "Keep your entry, and ask the shop.",
   nextCall: "If units are left, the next call is at {0}.",
   nextLater: "There is another call as soon as units are left.",
   lastCall: "There is no further call.",
-  doubt: "What the shop shows does not fit your receipt or the roll that this page has kept. Keep the receipt, and ask the shop.",
-  receipt: "Your receipt, kept on this device:\n{0}\nEntered {1}",
-  copy: "Copy the receipt",
+  doubt: "What the shop shows does not fit your entry or the roll that this page has kept. Keep the entry, and ask the shop.",
+  entry: "Your entry, kept on this device:\n{0}\nEntered {1}",
+  copy: "Copy the entry",
   copied: "Copied ✓",
   place: "You are about number {0} of {1}; {2} have been called.",
   placeDiced: "You are about number {0} of {1}; {2} can buy in the first call.",
@@ -97,13 +97,13 @@ const zh = {
   notEnteredSignIn: "如已报名，请登录查看您的结果。",
   checking: "报名已结束，本页面会自动再次查找您的报名……",
   notOnRoll: "您的报名不在名单上。",
-  notOnRollDetail: "请保留您的凭证，并联系商家。",
+  notOnRollDetail: "请保留您的报名凭证，并联系商家。",
   nextCall: "如有余量，下一轮购买于 {0} 开始。",
   nextLater: "一有余量，即开始下一轮购买。",
   lastCall: "此后不再有新一轮购买。",
-  doubt: "商家显示的内容与您的凭证或本页面保存的名单不符。请保留凭证，并联系商家。",
-  receipt: "您的报名凭证，已保存在此设备上：\n{0}\n报名时间：{1}",
-  copy: "复制凭证",
+  doubt: "商家显示的内容与您的报名凭证或本页面保存的名单不符。请保留报名凭证，并联系商家。",
+  entry: "您的报名凭证，已保存在此设备上：\n{0}\n报名时间：{1}",
+  copy: "复制报名凭证",
   copied: "已复制 ✓",
   place: "您大约排在第 {0} 位，共 {1} 人，已轮到 {2} 人。",
   placeDiced: "您大约排在第 {0} 位，共 {1} 人，第一轮 {2} 人可以购买。",
@@ -181,7 +181,7 @@ export function begin({ now, call, own, token, render, put, putLink, fill, dates
   const words = language === "zh" ? zh : en;
   /** @type {Map<string, Place>} By sale. */
   const places = new Map();
-  let copied = ""; // the leaf whose receipt was copied
+  let copied = ""; // the leaf whose entry was copied
   const nowhere = { leaf: "", nonce: "", enteredAt: "", roll: "", on: null, user: "", none: 0, looking: false, rank: "", doubt: false, late: 0 };
 
   /** @param {Sale} sale */
@@ -356,16 +356,10 @@ export function begin({ now, call, own, token, render, put, putLink, fill, dates
     return lines.filter(Boolean).join("\n");
   }
 
-  /** @param {Sale} sale */
-  function receipt(sale) {
-    const { leaf, enteredAt } = placeOf(sale);
-    return leaf && fill(words.receipt, leaf, dates.format(Date.parse(enteredAt)));
-  }
-
   /** Shows what a draw has besides; nothing of no sale. @param {Sale | undefined} sale @param {string} is */
   function show(sale, is) {
     const { leaf, nonce, enteredAt, user } = sale ? placeOf(sale) : nowhere;
-    put("receipt", sale ? receipt(sale) : "");
+    put("entry", leaf && fill(words.entry, leaf, dates.format(Date.parse(enteredAt))));
     put("copy", !leaf || !navigator.clipboard ? "" : copied === leaf ? words.copied : words.copy).onclick = async () => {
       await navigator.clipboard.writeText(JSON.stringify({ sale: sale?.id, user, nonce, leaf, enteredAt }, null, 1));
       copied = leaf;
@@ -397,5 +391,5 @@ export function begin({ now, call, own, token, render, put, putLink, fill, dates
     return time < next ? next + pace * (20000 + 100000 * random) : time + pace * gap * (1 + random) * 2 ** Math.min(place.late++, 5);
   }
 
-  return { words, learn, enter, state, end, detail, receipt, show, reread };
+  return { words, learn, enter, state, end, detail, show, reread };
 }

@@ -8,7 +8,7 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// entryPage is the receipt of an entry: with the nonce its owner can show that the leaf on the
+// entryPage is an entry as its owner gets it: with the nonce its owner can show that the leaf on the
 // roll is theirs.
 type entryPage struct {
 	Nonce     string `json:"nonce"`

@@ -60,7 +60,7 @@ func lastSent(c sale.Claim) time.Time {
 // resend resends the messages of stranded claims until the sale's time is up. While the
 // queue holds as many messages as the sale has unfinished orders, they are probably
 // only queued, and more messages would delay them. But those messages may be another
-// sale's, or one that fails and comes back forever, so only young claims are skipped.
+// sale's, or one that fails and comes back endlessly, so only young claims are skipped.
 func (h *Handler) resend(
 	ctx context.Context, claims []sale.Claim, unfinished int64, hurry bool,
 ) (resent int64, err error) {

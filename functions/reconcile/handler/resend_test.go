@@ -84,7 +84,7 @@ func TestAClaimThatIsConfirmedBeforeItsTurnIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// A message that fails and comes back forever and the crowd of another sale look alike:
+// A message that fails and comes back endlessly and the crowd of another sale look alike:
 // the queue is never empty. Whenever a claim is accepted between two runs, its message
 // must be resent within the bound, even if that one is lost, too.
 func TestAMessageLostTwiceIsSentAgainWithinTheBoundHoweverFullTheQueue(t *testing.T) {

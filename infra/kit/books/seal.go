@@ -63,7 +63,7 @@ func (p *pass) takeErased(c Claim) {
 	}
 }
 
-// judgeSealed compares the sale with its listing: a sealed sale is drained for ever.
+// judgeSealed compares the sale with its listing: a sealed sale stays drained.
 func (p *pass) judgeSealed(h *header) {
 	p.findIf(h.hasSale && h.listed && (h.sale.SealedAt != h.listing.SealedAt || h.sale.SealedAt != 0 && !h.listing.Drained), "P36", "listing sealedAt",
 		"the sale was sealed at %s, its listing at %s, and it is drained: %t", clock(h.sale.SealedAt), clock(h.listing.SealedAt), h.listing.Drained)

@@ -60,7 +60,7 @@ func Calmly(slack time.Duration) {
 		return
 	}
 	setSlack(slack)
-	// Where that has no effect, as in some sandboxes, the program would execute itself for ever.
+	// Where that has no effect, as in some sandboxes, the program would execute itself endlessly.
 	if path, err := os.Executable(); err == nil && slackNow() == slack {
 		_ = syscall.Exec(path, os.Args, os.Environ()) // if it returns, the program goes on as it is
 	}

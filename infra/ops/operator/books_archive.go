@@ -101,7 +101,7 @@ func pruneBy(ctx context.Context, book *ledger.Ledger, o options, out *terminal)
 		if err := matches(ctx, book, a); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: %d claims with their orders would be deleted, for ever; the file is as the table; digest %s; nothing was changed\n", saleID, a.Claims, a.Digest)
+		fmt.Fprintf(out, "%s: %d claims with their orders would be deleted permanently; the file is as the table; digest %s; nothing was changed\n", saleID, a.Claims, a.Digest)
 		return nil
 	}
 	if err := out.ask(fmt.Sprintf("Delete from the table what %s has of %s: %d claims with their orders?", o["file"], saleID, a.Claims)); err != nil {

@@ -156,10 +156,10 @@ func erase(ctx context.Context, p *place, o options, out *terminal) error {
 		return err
 	}
 	if try {
-		fmt.Fprintf(out, "%s would be erased in these %d sales, for ever, and they would be sealed with their groups; nothing was changed\n", user, len(held))
+		fmt.Fprintf(out, "%s would be erased permanently in these %d sales, and they would be sealed with their groups; nothing was changed\n", user, len(held))
 		return nil
 	}
-	if err := out.ask(fmt.Sprintf("Erase %s in these %d sales, for ever, and seal them with their groups?", user, len(held))); err != nil {
+	if err := out.ask(fmt.Sprintf("Erase %s permanently in these %d sales, and seal them with their groups?", user, len(held))); err != nil {
 		return err
 	}
 	done := 0

@@ -72,7 +72,7 @@ var flags = map[string]string{
 	"log":     "`file` with the functions' lines (- is stdin)",
 	"at":      "`instant` to which the table was restored, such as 2026-11-11T12:04:00Z",
 	"file":    "`file` to read or to write; of refunds - is stdin, for the archives of a group their folder",
-	"nonce":   "`nonce` of the buyer's receipt",
+	"nonce":   "`nonce` of the buyer's entry",
 	"roll":    "`digest` of the roll that was noted before the dice",
 	"round":   "`number` of the round that was noted before the dice",
 	"payment": "`payment`: what its provider calls it, such as pi_1; a refund's with the provider, such as stripe#pi_1",

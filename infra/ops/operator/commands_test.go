@@ -119,7 +119,7 @@ func TestEveryCommandDoesWhatItsDryRunSays(t *testing.T) {
 			is("refund list moutai -o json", 0, `"payment":"stripe#pi_2"`, `"refundedAt":"`, "0 refunds due, 1 done"),
 
 			is("payment record --order "+bobs+one+"pi_1", 0, bobs+" is of bob in sale moutai: PAID; its price is 89900 CNY", "stripe#pi_1 is recorded already, and nothing would change", "stripe#pi_1: paid; recorded before, and nothing changed now"),
-			is("payment record --order "+alices+one+"pi_3", 0, "89900 CNY of stripe#pi_3 for order "+alices+" of sale moutai would be recorded, for ever; nothing was recorded", "stripe#pi_3: refund due, because: released; recorded now"),
+			is("payment record --order "+alices+one+"pi_3", 0, "89900 CNY of stripe#pi_3 for order "+alices+" of sale moutai would be recorded permanently; nothing was recorded", "stripe#pi_3: refund due, because: released; recorded now"),
 			is("payment record --order "+bobs+one+"pi_3", 1, "recorded for another order or amount, and the first report decides"), is("payment record --order x"+one+"pi_4", 64),
 			is("payment record --order "+none+one+"pi_5", 2, "the payment's order does not exist yet; repeat the command"),
 			is("payment record --order 323415642750058497"+one+"pi_6", 0, "there is no order 323415642750058497", "refund due, because: unknown-order; recorded now"),
@@ -128,7 +128,7 @@ func TestEveryCommandDoesWhatItsDryRunSays(t *testing.T) {
 			is("buyer erase alice", 1, "NOT ERASED: the sale moutai is not drained"), is("buyer erase nobody", 1, "NOT ERASED: no sale holds anything of nobody"),
 			is("books archive moutai --file "+file(t, "x"), 1, "nothing would be archived: "), is("books archive nowhere --file "+file(t, "x")+"s", 1), is("books prune moutai --file "+file(t, "x"), 1),
 			is("books prune moutai --file /none", 64), is("books archive moutai", 64), is("create "+file(t, "saleId: spring\n"), 64), is("create /none", 64),
-			is("sale recall moutai --note soles", 0, "it would be recalled for ever: every order that is not paid would be released, and every payment go back"), is("sale recall nowhere --note soles", 1),
+			is("sale recall moutai --note soles", 0, "it would be recalled permanently: every order that is not paid would be released, and every payment go back"), is("sale recall nowhere --note soles", 1),
 			is("order cancel "+bobs, 1, "of bob in sale moutai is RECALLED: 899.00 CNY (stripe#pi_1)\n", "NOT CANCELLED: the sale was recalled"),
 		)
 	})
@@ -155,7 +155,7 @@ func TestAPaidOrderIsCancelledAndItsBuyerErasedAndTheSaleArchived(t *testing.T) 
 		w.db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("TransactWriteItems", "moutai")
 		w.says("buyer erase alice --yes", 2)
 		w.db.Fault = nil
-		w.tell(is("buyer erase alice", 0, "alice would be erased in these 1 sales, for ever", "note: far\n", "moutai  erased\n", "alice was erased in 1 sales"), is("buyer erase alice", 1, "NOT ERASED: no sale holds anything of alice"))
+		w.tell(is("buyer erase alice", 0, "alice would be erased permanently in these 1 sales", "note: far\n", "moutai  erased\n", "alice was erased in 1 sales"), is("buyer erase alice", 1, "NOT ERASED: no sale holds anything of alice"))
 
 		name := filepath.Join(t.TempDir(), "mou'tai$HOME.jsonl")
 		write, prune := "books archive moutai --file "+name, "books prune moutai --file "+name

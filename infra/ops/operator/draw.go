@@ -31,7 +31,7 @@ func verifyDraw(ctx context.Context, p *place, o options, out *terminal) error {
 	if user != "" || o["nonce"] != "" {
 		var n rules.Nonce
 		if err := n.UnmarshalText([]byte(o["nonce"])); err != nil || !sale.ValidUser(user) {
-			return cli.Usagef("give --buyer and --nonce together: the nonce is 64 lower-case hexadecimal digits of the receipt")
+			return cli.Usagef("give --buyer and --nonce together: the nonce is 64 lower-case hexadecimal digits of the entry")
 		}
 		own = new(rules.LeafOf(user, n))
 	}

@@ -23,7 +23,7 @@ func nouns() []noun {
 			use: "show [ORDER]", short: "What happened to an order, and what support may say",
 			example: "flashsale order show 523415642750058497\nflashsale order show --sale moutai --buyer alice", flags: "sale buyer", forms: []string{cli.JSON}, run: showOrder,
 		}, {
-			use: "cancel ORDER", short: "Cancel one order, paid or not, for ever", example: "flashsale order cancel 523415642750058497 --note 'the buyer has moved'",
+			use: "cancel ORDER", short: "Cancel one order permanently, paid or not", example: "flashsale order cancel 523415642750058497 --note 'the buyer has moved'",
 			flags: "sale unit note id dry-run", forms: []string{cli.JSON}, one: true, asks: true, run: cancelOrder,
 		}, {
 			use: "resend SALE", short: "Send lost order messages again, 5,000 at most", example: "flashsale order resend --sale moutai",

@@ -21,7 +21,7 @@ import (
 
 // record records a payment that an operator sees at its provider and whose webhook never
 // came, as that webhook would have been. It shows what the payment is for and asks first, because the first record
-// of a payment decides for ever.
+// of a payment decides permanently.
 func record(ctx context.Context, p *place, o options, out *terminal) error {
 	payment, err := paymentOf(p, o)
 	if err != nil {
@@ -49,10 +49,10 @@ func record(ctx context.Context, p *place, o options, out *terminal) error {
 		fmt.Fprintf(out, "%s is recorded already, and nothing would change\n", payment.ID())
 		return nil
 	case o.has("dry-run"):
-		fmt.Fprintf(out, "%s would be recorded, for ever; nothing was recorded\n", what)
+		fmt.Fprintf(out, "%s would be recorded permanently; nothing was recorded\n", what)
 		return nil
 	}
-	if err := out.ask(fmt.Sprintf("Record %s, for ever?", what)); err != nil {
+	if err := out.ask(fmt.Sprintf("Record %s permanently?", what)); err != nil {
 		return err
 	}
 	s, err := book.Pay(ctx, payment)

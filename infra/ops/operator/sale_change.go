@@ -165,9 +165,9 @@ var changes = []change{
 		},
 	},
 	{
-		action: "recall", short: "End a sale for ever: orders are released, and payments go back", example: "flashsale sale recall moutai --note 'the soles come off'",
+		action: "recall", short: "End a sale permanently: orders are released, and payments go back", example: "flashsale sale recall moutai --note 'the soles come off'",
 		done: "RECALLED", members: reason, confirm: confirmRecall,
-		would: "be recalled for ever: every order that is not paid would be released, and every payment go back",
+		would: "be recalled permanently: every order that is not paid would be released, and every payment go back",
 		say: func(c requests.Answer, _ options, p *place) (string, error) {
 			if c.RecalledAt == "" || !c.Paused {
 				return "", errUnsaid

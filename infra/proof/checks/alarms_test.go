@@ -127,7 +127,7 @@ const mostMetrics = 10
 var mathName = regexp.MustCompile(`\b[a-z][A-Za-z0-9_]*\b`)
 
 // CloudWatch ignores missing data of DynamoDB's metrics regardless of TreatMissingData: without FILL an alarm would
-// stay on forever.
+// stay on permanently.
 func TestEveryAlarmIsOneThatCloudWatchTakesAndThatTellsATopic(t *testing.T) {
 	for _, file := range []string{templateFile, alarmsFile, frontFile} {
 		for _, a := range parseTemplate(t, file).alarms() {

@@ -47,7 +47,7 @@ func TestEveryFunctionHasARoleAndALogOfItsOwn(t *testing.T) {
 	}
 	for _, group := range tmpl.resources("AWS::Logs::LogGroup") {
 		if group.at("Properties.RetentionInDays").Node == nil {
-			group.errorf(t, "%s keeps its lines forever", group.id)
+			group.errorf(t, "%s keeps its lines without end", group.id)
 		}
 	}
 }

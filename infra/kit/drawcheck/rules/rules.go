@@ -15,7 +15,7 @@ import (
 const Pages = 256
 
 type (
-	// Nonce comes with an entrant's receipt, Leaf is the entrant on the roll.
+	// Nonce comes with an entrant's entry, Leaf is the entrant on the roll.
 	Nonce [32]byte
 	Leaf  [32]byte
 	// Digest is of a roll, or the seed that the dice made of it.

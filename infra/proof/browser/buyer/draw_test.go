@@ -28,7 +28,7 @@ type lot struct {
 	rank      draw.Rank
 	signature string
 
-	receipt browser.Answer
+	entry   browser.Answer
 	mu      sync.Mutex
 	answers map[string]browser.Answer // by method and path below the sale's
 }
@@ -49,10 +49,10 @@ func newLot(tab *browser.Tab, user string, entered bool) *lot {
 	signature, _ := hex.DecodeString(l.signature)
 	l.seed = draw.SeedOf(l.id, l.roll, sha256.Sum256(signature))
 	l.rank = draw.RankOf(l.seed, l.leaf)
-	l.receipt = receiptOf(l.nonce, l.leaf)
-	l.answers = map[string]browser.Answer{"PUT /entries/me": l.receipt, "GET /entries/me": noEntry, "GET /orders/me": browser.Problem(404, "order-not-found", "")}
+	l.entry = entryOf(l.nonce, l.leaf)
+	l.answers = map[string]browser.Answer{"PUT /entries/me": l.entry, "GET /entries/me": noEntry, "GET /orders/me": browser.Problem(404, "order-not-found", "")}
 	if entered {
-		l.set("GET /entries/me", l.receipt)
+		l.set("GET /entries/me", l.entry)
 	}
 	l.leaves(fmt.Sprintf(`["%s"]`, l.leaf))
 	tab.Intercept(l.answer)
@@ -77,7 +77,7 @@ func (l *lot) leaves(text string) {
 	l.set("GET /roll/"+l.leaf.String()[:2], browser.Answer{Status: 200, Body: `{"leaves":` + text + `}`})
 }
 
-func receiptOf(nonce draw.Nonce, leaf draw.Leaf) browser.Answer {
+func entryOf(nonce draw.Nonce, leaf draw.Leaf) browser.Answer {
 	return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"nonce":"%s","leaf":"%s","enteredAt":"2026-11-11T12:00:00.000Z"}`, nonce, leaf)}
 }
 
@@ -246,7 +246,7 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 	}
 }
 
-// Who is not called learns of their place, and when the next call is; who has a receipt takes it along.
+// Who is not called learns of their place, and when the next call is; who has an entry takes it along.
 func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 	t.Parallel()
 	user := newID("user")
@@ -293,7 +293,7 @@ func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 	tab.Click("#copy")
 	tab.WaitText("Copied ✓")
 	if taken := browser.Eval[string](tab, "taken"); !strings.Contains(taken, l.leaf.String()) || !strings.Contains(taken, l.nonce.String()) || !strings.Contains(taken, user) {
-		t.Errorf("the receipt is copied as %s", taken)
+		t.Errorf("the entry is copied as %s", taken)
 	}
 }
 
@@ -338,7 +338,7 @@ func TestAnotherRollAndOneWithoutTheBuyerAreNoticed(t *testing.T) {
 		},
 		"a leaf of somebody else": func(l *lot) (string, string) {
 			l.nonce = draw.Nonce{1}
-			l.set("GET /entries/me", receiptOf(l.nonce, l.leaf))
+			l.set("GET /entries/me", entryOf(l.nonce, l.leaf))
 			return "", l.rolled()
 		},
 	} {
@@ -348,7 +348,7 @@ func TestAnotherRollAndOneWithoutTheBuyerAreNoticed(t *testing.T) {
 		l.open(tab)
 		l.shows("NOT_OPEN", time.Hour, shown)
 		l.open(tab)
-		if detail := tab.Text("#detail"); !strings.Contains(detail, "does not fit your receipt") {
+		if detail := tab.Text("#detail"); !strings.Contains(detail, "does not fit your entry") {
 			t.Fatalf("%s: the page says %q", name, detail)
 		}
 	}
@@ -370,15 +370,15 @@ func TestAnEntryOfAnotherDeviceIsFoundWhenEnteringIsOver(t *testing.T) {
 	l.shows("NOT_OPEN", 2*time.Hour+time.Minute, "")
 	l.open(tab)
 	waitState(tab, "enter")
-	l.set("GET /entries/me", l.receipt)
+	l.set("GET /entries/me", l.entry)
 	tab.Advance(9 * time.Minute)
 	tab.Advance(9 * time.Minute)
 	waitState(tab, "entered")
 }
 
 // The second press of a double click and the repeat of a lost answer enter nobody else, and the
-// receipt is there after a reload, whatever the shop says.
-func TestADrawIsEnteredOnceAndItsReceiptIsKept(t *testing.T) {
+// entry is there after a reload, whatever the shop says.
+func TestADrawIsEnteredOnceAndTheEntryIsKept(t *testing.T) {
 	t.Parallel()
 	user := newID("user")
 	tab := shop.tab(t, user)
@@ -393,7 +393,7 @@ func TestADrawIsEnteredOnceAndItsReceiptIsKept(t *testing.T) {
 	waitState(tab, "entering")
 	close(hold)
 	waitState(tab, "busy")
-	l.set("PUT /entries/me", l.receipt)
+	l.set("PUT /entries/me", l.entry)
 	passTime(t, tab, "entered")
 	if n := tab.Count("PUT", "/sales/"+l.id+"/entries/me"); n != 2 {
 		t.Fatalf("the page sent %d entries, want one and its repeat", n)
@@ -401,15 +401,15 @@ func TestADrawIsEnteredOnceAndItsReceiptIsKept(t *testing.T) {
 	l.set("GET /entries/me", browser.Problem(503, "busy", "1"))
 	tab.Reload()
 	waitState(tab, "entered")
-	if got := tab.Text("#receipt"); !strings.Contains(got, l.leaf.String()) || !strings.Contains(got, "November 11, 2026") {
-		t.Errorf("the receipt is %q", got)
+	if got := tab.Text("#entry"); !strings.Contains(got, l.leaf.String()) || !strings.Contains(got, "November 11, 2026") {
+		t.Errorf("the entry is %q", got)
 	}
 	if tab.Count("GET", "/sales/"+l.id+"/entries/me") != 1 {
 		t.Error("the page asks for an entry that it has kept")
 	}
 }
 
-// A browser does not ask again for a script that has not arrived, and waits for one for ever.
+// A browser does not ask again for a script that has not arrived, and waits for one indefinitely.
 func TestADrawsScriptThatDoesNotArriveIsAskedForAgain(t *testing.T) {
 	for name, first := range map[string]browser.Answer{"no answer": never, "no network": {Refused: true}, "a failure": {Status: 503}} {
 		t.Run(name, func(t *testing.T) {

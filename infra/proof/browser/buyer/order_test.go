@@ -83,7 +83,7 @@ func TestTheOtherTabsHearOfAnOrder(t *testing.T) {
 	browser.Eval[any](tab, "other.postMessage('')")
 	waitState(tab, "confirmed")
 	if heard := browser.Eval[int](tab, "heard"); heard != 0 {
-		t.Errorf("who has heard of an order tells of it %d times, which tabs would do for ever", heard)
+		t.Errorf("who has heard of an order tells of it %d times, which tabs would do endlessly", heard)
 	}
 }
 

@@ -159,7 +159,7 @@ func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
 	tab.Wait("!document.querySelector('#old')")
 }
 
-// A browser does not ask again for a script that has not arrived, and waits for one for ever.
+// A browser does not ask again for a script that has not arrived, and waits for one indefinitely.
 func TestAViewWhoseScriptDoesNotArriveIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	s := market(t)
