@@ -28,7 +28,7 @@ const english = {
   didCountWrong: "Counted: the books do not balance.",
   didRedrive: "{0} moved back, {1} deleted because their orders have ids.",
   stay: "{0} stay: they belong to no order. Look who sends them.",
-  puzzling: "{0} stay: the table does not answer, or a newer release wrote them.",
+  puzzling: "{0} stay: the table does not answer, or a newer version wrote them.",
   goesOn: "It takes longer, and goes on.",
   pressAgain: "There may be more: press again.",
   failed: "Not done: {0}",
@@ -67,7 +67,7 @@ const english = {
     WebhooksRefusedAlarm: ["Reports of payments are refused.", "Does the provider list failed deliveries? Then pause the sales with unpaid orders, and repair its secret or address."],
     ReleaseBehindAlarm: ["Unpaid or recalled orders are released late.", "Does releasing fail, too? If not, the next runs go on."],
     paused: ["Nobody can buy: it is paused.", "See there who paused it, when and why, and resume it."],
-    unreadable: ["This release cannot read the sale.", "Was the stack rolled back? Deploy forward again."],
+    unreadable: ["This version cannot read the sale.", "Was the stack rolled back? Deploy forward again."],
     RefundsDueAlarm: ["Money must go back to buyers.", "Pay it back at the provider, then mark it as refunded."],
   },
 };

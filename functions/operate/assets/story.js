@@ -97,7 +97,7 @@ const w = language === "zh" ? zh : en;
 
 /** @param {{time: (iso: string) => Node, local: (iso: string) => string, word: (of: object, name: unknown) => string}} page */
 export function stories({ time, local, word }) {
-  /** One line in words; one of a later release says its kind. @param {Record<string, string>} of @param {Line} story @param {Line} line */
+  /** One line in words; one of a later version says its kind. @param {Record<string, string>} of @param {Line} story @param {Line} line */
   function said(of, story, line) {
     const { opensAt, closesAt, phase, note, reason, by, unit, at } = line;
     const values = {

@@ -179,7 +179,7 @@ const en = {
   },
   refunds: {
     link: "Refunds", title: "Refunds", due: "{0} due", doneN: "{0} done", loading: "Reading: {0} so far, {1|sale|sales} to go …", again: "Read again",
-    incomplete: "The list is not whole: {0}", unreadable: "{0} cannot be read by this release.", none: "Nothing goes back to anybody.", noneFound: "No refund that is shown has this text.", allDone: "All are done.",
+    incomplete: "The list is not whole: {0}", unreadable: "{0} cannot be read by this version.", none: "Nothing goes back to anybody.", noneFound: "No refund that is shown has this text.", allDone: "All are done.",
     filter: "Payment, order, buyer, sale or reason", showDone: "Show done ones", every: "All {0} due", mark: "Mark {0} as refunded", csv: "CSV of {0}",
     file: "Mark by a file: one payment a line, or a provider's list", showMore: "Show {0} more of {1}", since: "Due since", by: "Done, marked by {0}", order: "order {0}", noOrder: "No such order",
     sure: "Mark {0} as refunded?", movesNone: "This moves no money: refund at the payment provider first. A mark cannot be taken back.", yes: "Yes, mark {0}", from: "{0}, {1} lines", reading: "Reading {0} …", noneIn: "This file names no payment that was paid back.", notRead: "The file was not read: {0}",

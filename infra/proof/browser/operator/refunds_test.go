@@ -138,14 +138,14 @@ func TestASaleWithoutReadableRefundsHidesNoOther(t *testing.T) {
 	tab := s.tab(t, "operator alice")
 	s.look(tab, "#refunds", "Refunds")
 	tab.WaitText("5 due CN¥7,495.04 · 0 done")
-	for _, one := range []string{"moutai", "wine"} { // a newer release has written them
+	for _, one := range []string{"moutai", "wine"} { // a newer version has written them
 		if err := s.db.Tamper(t.Context(), "T", "REFUND#"+one, "stripe#pi_"+one+"_0000", "minReader", 99); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.add("lamp", "", object{"error": "newer-version"})
 	tab.Click("main p[role=status] button")
-	tab.WaitText("The list is not whole: no such sale", "2 cannot be read by this release.", "stripe#pi_moutai_0001", "stripe#pi_wine_0002")
+	tab.WaitText("The list is not whole: no such sale", "2 cannot be read by this version.", "stripe#pi_moutai_0001", "stripe#pi_wine_0002")
 }
 
 // A mark whose answer was lost is this one's; somebody else's is not. What is busy is asked again.
