@@ -20,9 +20,7 @@ var adding = map[string]func(*testing.T, *World){
 				t.Errorf("time %d: got %+v (%v), want %+v", i, s, err, want)
 			}
 		}
-		if left := w.Stock(4); fmt.Sprint(left) != "[5 5 3 3]" {
-			t.Errorf("got shards %v", left)
-		}
+		w.left(5, 5, 3, 3)
 		w.hasNumber(5, "SALE#moutai", "SALE", "version")
 		w.Settled(4)
 	},
@@ -38,9 +36,7 @@ var adding = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v (%v)", s, err)
 		}
 		for k, left := range w.Stock(120) {
-			if left != 3 {
-				t.Errorf("shard %d has %d units, want 3", k, left)
-			}
+			same(t, left, 3, "shard %d", k)
 		}
 	},
 	"an addition that is overtaken by its own repeat is applied once": func(t *testing.T, w *World) {
@@ -100,12 +96,8 @@ var adding = map[string]func(*testing.T, *World){
 		w.bought("alice")
 		w.withdraws(w.Ledger, "typo", 99, done(5, 1, 2, true))
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 6})))
-		if s := w.Add("s", 5); s.Seeded != 6 {
-			t.Errorf("got %+v", s)
-		}
+		same(t, w.Add("s", 5).Seeded, 6)
 		w.withdraws(w.Ledger, "part", 1, done(1, 5, 2, true))
-		if s := w.Add("one", 1); s.Seeded != 6 {
-			t.Errorf("got %+v", s)
-		}
+		same(t, w.Add("one", 1).Seeded, 6)
 	},
 }

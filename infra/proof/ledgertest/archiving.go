@@ -28,9 +28,7 @@ func (w *World) archived() string {
 	if again, err := maintenance.CheckArchive(strings.NewReader(file.String()), "moutai"); err != nil || again != a {
 		w.T.Fatalf("read back it is %+v (%v), written %+v", again, err, a)
 	}
-	if lines := int64(strings.Count(file.String(), "\n")); a.Lines != lines-1 {
-		w.T.Errorf("%d items of %d lines, the last of which is the end", a.Lines, lines)
-	}
+	same(w.T, a.Lines, int64(strings.Count(file.String(), "\n"))-1)
 	return file.String()
 }
 
@@ -85,9 +83,7 @@ func (w *World) deletesInPart(file string) {
 func (w *World) holdsNothing(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		if held := w.holds(user, 1); len(held) != 0 {
-			w.T.Errorf("of %s it holds %+v", user, held)
-		}
+		hasLen(w.T, w.holds(user, 1), 0, "of %s", user)
 	}
 }
 
@@ -197,9 +193,7 @@ var archiving = map[string]func(*testing.T, *World){
 		file := w.archived()
 		l := w.beforeTransaction(2, func() { w.Settles(PaymentOf(ids[2], "pi_carol")) })
 		w.refusedBecause("an order was paid after the archive was written", sale.Conflicting, errOf(w.deletes(w.Ctx, l, file)))
-		if c := w.claimOf("carol"); c.Payment != "stripe#pi_carol" {
-			t.Errorf("the claim is %+v", c)
-		}
+		same(t, w.claimOf("carol").Payment, "stripe#pi_carol")
 	},
 	"a sale that gets units meanwhile, or whose group gets a sale, is not archived": func(t *testing.T, w *World) {
 		w.toArchive()
@@ -242,9 +236,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.refusedBecause("is being archived", sale.Conflicting, errOf(w.Environment().Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})))
 		w.refusedBecause("was archived in another file", sale.Conflicting, errOf(w.deletes(w.Ctx, w.Environment(), other)))
 		w.deleted(file)
-		if claims := w.Claims(2); len(claims) != 0 {
-			t.Errorf("claims are left: %v", claims)
-		}
+		hasLen(t, w.Claims(2), 0)
 		if refunds, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(refunds) != 2 || refunds[0].User != "" || refunds[1].User != "" {
 			t.Errorf("the refunds are %+v (%v), want no user", refunds, err)
 		}
@@ -280,9 +272,7 @@ var archiving = map[string]func(*testing.T, *World){
 	"an archive that an erasure overtakes deletes nothing, and is written again": func(t *testing.T, w *World) {
 		w.toArchive()
 		w.erases(w.Environment(), "carol")
-		if _, err := maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard); sale.CodeOf(err) != sale.Busy {
-			t.Errorf("while the erasure may be seen in part: %v", err)
-		}
+		hasCode(t, sale.Busy, errOf(maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard)))
 		w.Pass(pauseSettles)
 		file := w.archived()
 		l := w.beforeTransaction(1, func() { w.erases(w.Environment(), "bob") })

@@ -67,9 +67,7 @@ var auditing = map[string]func(*testing.T, *World){
 		if r.ReadUnits < 4+4+7 {
 			t.Errorf("%v read units for 8 shard and 7 order reads", r.ReadUnits)
 		}
-		if len(stranded) != 5 {
-			t.Errorf("%d claims are stranded, want the 5 pending ones", len(stranded))
-		}
+		hasLen(t, stranded, 5)
 	},
 	"each kind of broken books is found": func(t *testing.T, w *World) {
 		w.Open(20, 8) // two buckets

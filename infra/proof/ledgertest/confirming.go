@@ -22,9 +22,7 @@ var confirming = map[string]func(*testing.T, *World){
 			t.Errorf("ids do not sort by confirmation: %v then %v", first, second)
 		}
 		slices.Sort(all)
-		if len(slices.Compact(all)) != 25 {
-			t.Error("an id was issued twice")
-		}
+		hasLen(t, slices.Compact(all), 25)
 		for i, ref := range refs {
 			id := append(slices.Clone(first), second...)[i]
 			c, err := w.Ledger.Claim(w.Ctx, "moutai", ref.User)
@@ -66,18 +64,12 @@ var confirming = map[string]func(*testing.T, *World){
 			{SaleID: "moutai", User: "alice", ClaimID: "another", Buckets: 7},
 		}
 		for i, c := range w.Ledger.Confirm(w.Ctx, poison) {
-			if sale.CodeOf(c.Err) != sale.Poison {
-				t.Errorf("%v: got %v, want poison", poison[i], c.Err)
-			}
+			hasCode(t, sale.Poison, c.Err, "%v", poison[i])
 		}
-		if after := w.everything(); after != before {
-			t.Errorf("poison wrote:\n%s\nbefore:\n%s", after, before)
-		}
+		w.unchanged(before)
 		mixed := append(append([]ledger.ClaimRef{good[0]}, poison...), good[1])
 		for i, c := range w.Ledger.Confirm(w.Ctx, mixed) {
-			if isGood := i == 0 || i == len(mixed)-1; isGood != (c.Err == nil) {
-				t.Errorf("%v: got %v", mixed[i], c.Err)
-			}
+			same(t, c.Err == nil, i == 0 || i == len(mixed)-1, "%v: %v", mixed[i], c.Err)
 		}
 		w.hasNumber(2, "SEQ#2026-11-11", "SEQ", "next")
 	},
@@ -86,9 +78,7 @@ var confirming = map[string]func(*testing.T, *World){
 		refs := w.bought("alice")
 		id := w.confirmedWithoutOrder(refs[0])
 		w.Refused(sale.OrderNotFound, errOf(w.Ledger.Order(w.Ctx, id)))
-		if ids := w.confirmed(refs); ids[0] != id {
-			t.Errorf("got id %d, want the recorded %d", ids[0], id)
-		}
+		same(t, w.confirmed(refs)[0], id)
 		w.succeeds(w.Ledger.Order(w.Ctx, id))
 	},
 	"a claim that becomes another between its reading and its order id gets none": func(t *testing.T, w *World) {

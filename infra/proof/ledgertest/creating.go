@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,22 +11,14 @@ import (
 
 var creating = map[string]func(*testing.T, *World){
 	"creating spreads the stock evenly, the remainder to the first shards": func(t *testing.T, w *World) {
-		s := w.Create(w.Sale(103, 10))
-		if want := (ledger.Seeding{SaleID: "moutai", Seeded: 103, Shards: 10, Applied: true}); s != want {
-			t.Errorf("got %+v, want %+v", s, want)
-		}
-		left := w.Stock(10)
-		if fmt.Sprint(left) != "[11 11 11 10 10 10 10 10 10 10]" {
-			t.Errorf("got shards %v", left)
-		}
+		same(t, w.Create(w.Sale(103, 10)), ledger.Seeding{SaleID: "moutai", Seeded: 103, Shards: 10, Applied: true})
+		w.left(11, 11, 11, 10, 10, 10, 10, 10, 10, 10)
 		w.Settled(10)
 	},
 	"a creation that was cut off is a draft nobody sees, and is resumed": func(t *testing.T, w *World) {
 		c := w.Sale(250, 150)
 		created := func(want bool) {
-			if got, err := w.Environment().Created(w.Ctx, "moutai"); got != want || err != nil {
-				t.Errorf("created: %t (%v), want %t", got, err, want)
-			}
+			gives(t, want)(w.Environment().Created(w.Ctx, "moutai"))
 		}
 		created(false)
 		for _, writes := range []int{1, 2, 40, 100} {
@@ -51,9 +42,7 @@ var creating = map[string]func(*testing.T, *World){
 		w.Create(c)
 		w.Add("more", 5)
 		c.Stock = 14
-		if got, err := like(); err != nil || got != c {
-			t.Errorf("got %+v (%v), want %+v", got, err, c)
-		}
+		gives(t, c)(like())
 		w.tamper("SALE#moutai", "SALE", "REMOVE seeded", nil)
 		w.Refused(sale.Internal, errOf(like()))
 	},
@@ -107,9 +96,7 @@ var creating = map[string]func(*testing.T, *World){
 		} {
 			other := c
 			change(&other)
-			if _, err := w.Ledger.Create(w.Ctx, other); sale.CodeOf(err) != sale.Conflicting {
-				t.Errorf("another %s: got %v, want a conflict", name, err)
-			}
+			hasCode(t, sale.Conflicting, errOf(w.Ledger.Create(w.Ctx, other)), "another %s", name)
 		}
 		w.unchanged(before)
 	},
@@ -122,9 +109,7 @@ var creating = map[string]func(*testing.T, *World){
 		if s, err := late.Create(w.Ctx, c); err != nil || s.Applied {
 			t.Errorf("got %+v (%v), want nothing applied", s, err)
 		}
-		if left := w.Stock(1); left[0] != 9 {
-			t.Errorf("%d units left, want 9", left[0])
-		}
+		w.left(9)
 		w.Settled(1)
 	},
 }

@@ -182,16 +182,10 @@ var entering = map[string]func(*testing.T, *World){
 		w.moment(c.EnterFrom)
 		leaf := leafOf("alice")
 		want := ledger.Entry{Nonce: draw.NonceOf(leafKey, "alice"), Leaf: leaf, At: c.EnterFrom}
-		if _, err := w.Environment().Entry(w.Ctx, "moutai", "alice", settle); sale.CodeOf(err) != sale.EntryNotFound {
-			t.Errorf("before it entered: %v", err)
-		}
+		hasCode(t, sale.EntryNotFound, errOf(w.Environment().Entry(w.Ctx, "moutai", "alice", settle)))
 		for range 2 {
-			if got, err := w.enters("alice"); err != nil || got != want {
-				t.Errorf("entered: got %+v (%v), want %+v", got, err, want)
-			}
-			if got, err := w.Environment().Entry(w.Ctx, "moutai", "alice", settle); err != nil || got != want {
-				t.Errorf("asked: got %+v (%v), want %+v", got, err, want)
-			}
+			gives(t, want)(w.enters("alice"))
+			gives(t, want)(w.Environment().Entry(w.Ctx, "moutai", "alice", settle))
 			w.Pass(time.Second)
 		}
 		pk := fmt.Sprintf("ENTRY#moutai#%02x", leaf.Page())
@@ -229,9 +223,7 @@ var entering = map[string]func(*testing.T, *World){
 		if err != nil || !again.At.Equal(c.EnterFrom) {
 			t.Errorf("who has entered gets %+v (%v), want the receipt", again, err)
 		}
-		if n := w.entries(); n != 2 {
-			t.Errorf("%d entries, want 2", n)
-		}
+		same(t, w.entries(), 2)
 	},
 	"who may not enter leaves nothing": func(t *testing.T, w *World) {
 		c := w.OpenDraw(3, 1)
@@ -249,9 +241,7 @@ var entering = map[string]func(*testing.T, *World){
 			return nil
 		})
 		w.Refused(sale.EnteringClosed, err)
-		if n := w.entries(); n != 0 {
-			t.Errorf("%d entries, want none", n)
-		}
+		same(t, w.entries(), 0)
 	},
 	"an answer that comes when the roll may have been read is busy": func(t *testing.T, w *World) {
 		for i, tt := range []struct {
@@ -269,9 +259,7 @@ var entering = map[string]func(*testing.T, *World){
 			// The second time it is there already.
 			for range 2 {
 				slow := w.Hooked(dynamotest.After("PutItem", func() { w.moment(c.EnterUntil.Add(tt.answered)) }))
-				if _, err := slow.Enter(w.Ctx, c.SaleID, "alice", tt.settle, nil); sale.CodeOf(err) != tt.want {
-					t.Errorf("%+v: got %v", tt, err)
-				}
+				hasCode(t, tt.want, errOf(slow.Enter(w.Ctx, c.SaleID, "alice", tt.settle, nil)), "%+v", tt)
 				w.moment(c.EnterUntil.Add(-time.Millisecond))
 			}
 			slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
@@ -282,9 +270,7 @@ var entering = map[string]func(*testing.T, *World){
 				}
 				return out, err
 			})
-			if _, err := slow.Entry(w.Ctx, c.SaleID, "alice", tt.settle); sale.CodeOf(err) != tt.want {
-				t.Errorf("%+v: asked: got %v", tt, err)
-			}
+			hasCode(t, tt.want, errOf(slow.Entry(w.Ctx, c.SaleID, "alice", tt.settle)), "%+v", tt)
 			w.moment(Start.Add(time.Duration(i+1) * 24 * time.Hour))
 		}
 	},
@@ -353,9 +339,7 @@ var rolling = map[string]func(*testing.T, *World){
 			t.Errorf("again: got %+v (%v), want %+v", head, err, want)
 		}
 		for user, code := range map[string]sale.Code{"late": sale.EntryNotFound, "nobody": sale.EntryNotFound, users[3]: ""} {
-			if _, err := w.Environment().Entry(w.Ctx, "moutai", user, settle); sale.CodeOf(err) != code {
-				t.Errorf("%s: got %v, want %q", user, err, code)
-			}
+			hasCode(t, code, errOf(w.Environment().Entry(w.Ctx, "moutai", user, settle)), "%s", user)
 		}
 		w.Refused(sale.EnteringClosed, errOf(w.enters("late")))
 		l := w.Environment()

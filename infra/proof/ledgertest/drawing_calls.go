@@ -22,9 +22,7 @@ var calling = map[string]func(*testing.T, *World){
 		from := w.Now().Add(gap / 4)
 		first := w.calls(ranks)
 		want := draw.Call{Number: 1, From: from, Until: from.Add(keepFor), Hi: ranks[4], Complete: true, Stock: 5, At: c.OpensAt}
-		if first != want {
-			t.Errorf("got %+v, want %+v", first, want)
-		}
+		same(t, first, want)
 		w.callItem(1, map[string]any{"from": from, "until": from.Add(keepFor), "lo": draw.Rank{}.String(), "hi": ranks[4].String(), "stock": 5})
 		for k := range 2 {
 			pk := fmt.Sprintf("STOCK#moutai#%d", k)
@@ -41,9 +39,7 @@ var calling = map[string]func(*testing.T, *World){
 		second := w.next(ranks)
 		from = want.Until.Add(gap + gap/4)
 		want = draw.Call{Number: 2, From: from, Until: from.Add(keepFor), Lo: ranks[4], Hi: ranks[7], Complete: true, Stock: 3, At: want.Until.Add(gap)}
-		if second != want {
-			t.Errorf("got %+v, want %+v", second, want)
-		}
+		same(t, second, want)
 		copied, err := maintenance.Of(w.Environment()).Creation(w.Ctx, "moutai")
 		if err != nil || !copied.OpensAt.Equal(c.OpensAt) || !copied.ClosesAt.Equal(c.ClosesAt) || copied.DrawTerms != c.DrawTerms {
 			t.Errorf("a copy is %+v (%v), want the window and the draw of %+v", copied, err, c)
@@ -324,9 +320,7 @@ func beginnings() map[string]func(*testing.T, *World) {
 		all[fmt.Sprintf("a call %s begins: %t", name, tt.begins)] = func(t *testing.T, w *World) {
 			c, _, ranks := w.rolled(2, 1, 8)
 			tt.before(w, c, ranks)
-			if began := w.begins(ranks); began != tt.begins {
-				t.Errorf("begun is %t", began)
-			}
+			same(t, w.begins(ranks), tt.begins)
 		}
 	}
 	for name, edit := range map[string]func(w *World, c sale.Creation, first draw.Call){
@@ -345,9 +339,7 @@ func beginnings() map[string]func(*testing.T, *World) {
 			if begun, err := slow.BeginCall(w.Ctx, d, ranks, gap); err != nil || begun {
 				t.Errorf("begun is %t (%v)", begun, err)
 			}
-			if d := w.state(); d.Sale.Call != 1 {
-				t.Errorf("got %+v", d)
-			}
+			same(t, w.state().Sale.Call, 1)
 		}
 	}
 	all["a call that is overtaken by a description begins"] = func(t *testing.T, w *World) {
@@ -397,7 +389,5 @@ func (w *World) callItem(number int, want map[string]any) {
 	if want["open"] == true {
 		wanted["open"] = "true"
 	}
-	if fmt.Sprint(got) != fmt.Sprint(wanted) {
-		w.T.Errorf("call %d: got %v, want %v", number, got, wanted)
-	}
+	same(w.T, fmt.Sprint(got), fmt.Sprint(wanted), "call %d", number)
 }

@@ -72,9 +72,7 @@ var combiningMore = map[string]func(*testing.T, *World){
 		w.Accepted(w.buyIn("moutai", users[1]))
 		for saleID, other := range map[string]string{"moutai": "size-39", "size-39": "moutai"} {
 			user := map[string]string{"moutai": users[0], "size-39": users[1]}[saleID]
-			if refused := w.Refused(sale.AlreadyOrdered, errOf(w.buyIn(saleID, user))); refused.OtherSale != other {
-				t.Errorf("got %+v, want %s", refused, other)
-			}
+			same(t, w.Refused(sale.AlreadyOrdered, errOf(w.buyIn(saleID, user))).OtherSale, other)
 		}
 		if second := w.next(ranks); second.Stock != 1 || second.Lo != ranks[1] || second.Hi != ranks[2] {
 			t.Errorf("the second call is %+v", second)

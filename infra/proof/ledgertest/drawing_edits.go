@@ -76,9 +76,7 @@ var editingDraws = map[string]func(*testing.T, *World){
 			"an earlier end of all":  {OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(-time.Millisecond)},
 			"an end before the call": {OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: c.OpensAt},
 		} {
-			if err := edit(e); sale.CodeOf(err) != sale.Conflicting {
-				t.Errorf("%s: %v", name, err)
-			}
+			hasCode(t, sale.Conflicting, edit(e), "%s", name)
 		}
 		w.unchanged(before)
 		longer := sale.Edit{ChangeID: "longer", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour), Until: call.Until.Add(time.Hour)}

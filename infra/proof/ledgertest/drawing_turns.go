@@ -159,9 +159,7 @@ var turningMore = map[string]func(*testing.T, *World){
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, CheckUser: func(context.Context, time.Time) error {
 				return sale.Refuse(sale.NotEligible, "no")
 			}})
-			if got := sale.CodeOf(err); got != want {
-				t.Errorf("%s: got %v, want %q", user, err, want)
-			}
+			hasCode(t, want, err, "%s", user)
 		}
 		w.left(2)
 	},

@@ -140,9 +140,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.marksRefunded("other", "stripe#other2")
 		w.mayNotErase(w.Environment(), sale.Conflicting, "1 refunds of the sale size-42 are due")
 		w.marksRefunded("size-42", "stripe#size-422")
-		if sales := w.erases(w.Environment(), "alice"); len(sales) != 2 {
-			t.Errorf("erased in %v", sales)
-		}
+		hasLen(t, w.erases(w.Environment(), "alice"), 2)
 		for id, erased := range map[string]bool{"other": true, "size-42": false, "elsewhere": false} {
 			if refunds := w.refunds(id); len(refunds) != 1 || sale.IsErased(refunds[0].User) != erased || !erased && refunds[0].User != "bob" {
 				t.Errorf("%s has the refunds %+v", id, refunds)
@@ -300,9 +298,7 @@ var erasing = map[string]func(*testing.T, *World){
 			{"a new sale of the group", func() { w.openIn("shoe", "size-43", 1) }, sale.Busy},
 		} {
 			err := maintenance.Of(w.beforeTransaction(1, one.meanwhile)).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Errorf("%s: a sale is done", one.what) })
-			if sale.CodeOf(err) != one.want {
-				t.Errorf("%s: %v, want %s", one.what, err, one.want)
-			}
+			hasCode(t, one.want, err, "%s", one.what)
 			for _, at := range [][2]string{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}, {"SALE#size-42", "SALE"}, {"SALES", "size-42"}, {"GROUP#shoe", "GROUP"}} {
 				if w.Item(at[0], at[1])["sealedAt"] != nil {
 					t.Errorf("%s: %s is sealed", one.what, at[0])
@@ -339,9 +335,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.orderedIn("other", "alice")
 		w.ends(c)
 		w.drainsUnsold("other")
-		if sales := w.erases(w.forgetful(), "alice"); len(sales) != 2 {
-			t.Errorf("erased in %v", sales)
-		}
+		hasLen(t, w.erases(w.forgetful(), "alice"), 2)
 		for _, id := range []string{"moutai", "other"} {
 			w.hasNumber(1, "SALE#"+id, "SALE", "erased")
 		}
@@ -350,9 +344,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.drainedWith()
 		for writes := range 2 {
 			ctx, l := w.cutAfter(writes)
-			if err := maintenance.Of(l).Erase(ctx, "alice", func(maintenance.Held) {}); (err == nil) != (writes == 1) {
-				t.Errorf("cut off after %d writes: %v", writes, err)
-			}
+			same(t, maintenance.Of(l).Erase(ctx, "alice", func(maintenance.Held) {}) == nil, writes == 1, "cut off after %d writes", writes)
 			w.Settled(2)
 		}
 		w.erases(w.Environment(), "alice")

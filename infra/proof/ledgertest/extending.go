@@ -54,9 +54,7 @@ var extending = map[string]func(*testing.T, *World){
 			t.Errorf("the next order is to be paid by %v, want %v", by, until)
 		}
 		w.Pass(time.Millisecond)
-		if done := w.releases(2, 2); done.OldestDueSeconds != 0 {
-			t.Errorf("overdue for %d s, want 0", done.OldestDueSeconds)
-		}
+		same(t, w.releases(2, 2).OldestDueSeconds, 0)
 		w.moment(late.Add(grace))
 		w.releases(1, 1)
 		w.states(map[string]sale.ClaimState{"alice": sale.Expired, "bob": sale.Expired, "late": sale.Expired})
@@ -95,9 +93,7 @@ var extending = map[string]func(*testing.T, *World){
 			w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", PayUntil: until})))
 			w.Pass(time.Millisecond)
 		})))
-		if done := w.ReleasesBy(overtaken); done.Released != 0 {
-			t.Errorf("got %+v, want nothing released that became due when the time could be seen", done)
-		}
+		same(t, w.ReleasesBy(overtaken).Released, 0)
 		w.releases(0, 0)
 		w.moment(until.Add(grace))
 		w.releases(3, 3)
@@ -194,9 +190,7 @@ var extending = map[string]func(*testing.T, *World){
 			if raised {
 				l = w.overtaken("TransactWriteItems", extend)
 			}
-			if err := maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) {}); (err != nil) != raised {
-				t.Errorf("raised meanwhile: %t, got %v", raised, err)
-			}
+			same(t, maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) {}) != nil, raised)
 			if raised {
 				w.erases(w.Environment(), "alice")
 			}
@@ -223,9 +217,7 @@ var extending = map[string]func(*testing.T, *World){
 			}
 			return nil
 		}))
-		if told != 1 {
-			t.Errorf("%d events tell until when, want one", told)
-		}
+		same(t, told, 1)
 	},
 	"an order that expired in time that had been given is a finding, five minutes after the edit": func(t *testing.T, w *World) {
 		w.overdueOf(9, 1, "alice", "bob")

@@ -27,16 +27,12 @@ var grouping = map[string]func(*testing.T, *World){
 	"a user orders once in a group, whatever the shards of its sales": func(t *testing.T, w *World) {
 		w.openIn("shoe", "size-38", 1)
 		w.openIn("shoe", "size-39", 9) // three buckets
-		if id, err := w.Ledger.OrderedIn(w.Ctx, "shoe", "user-0"); id != "" || err != nil {
-			t.Errorf("nobody has ordered, and user-0 in %q (%v)", id, err)
-		}
+		gives(t, "")(w.Ledger.OrderedIn(w.Ctx, "shoe", "user-0"))
 		for i := range 9 {
 			user := fmt.Sprint("user-", i)
 			first := []string{"size-38", "size-39"}[i%2]
 			w.Accepted(w.buyIn(first, user))
-			if id, err := w.Ledger.OrderedIn(w.Ctx, "shoe", user); id != first || err != nil {
-				t.Errorf("%s has ordered in %q (%v), want %s", user, id, err, first)
-			}
+			gives(t, first, "%s", user)(w.Ledger.OrderedIn(w.Ctx, "shoe", user))
 			for _, second := range []string{"size-38", "size-39"} {
 				p, err := w.buyIn(second, user)
 				refused := w.Refused(sale.AlreadyOrdered, err)
@@ -118,8 +114,6 @@ var grouping = map[string]func(*testing.T, *World){
 		if w.everything() != before || w.Item("SALE#one-more", "SALE") != nil {
 			t.Error("something was written")
 		}
-		if got := w.shown("shoe"); len(got) != sale.MaxGroup {
-			t.Errorf("%d sales, want all", len(got))
-		}
+		hasLen(t, w.shown("shoe"), sale.MaxGroup)
 	},
 }

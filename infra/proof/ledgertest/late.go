@@ -50,9 +50,7 @@ var late = map[string]func(*testing.T, *World){
 			t.Errorf("the next release is at %v, and was at %v", done.NextRelease, first.NextRelease)
 		}
 		w.Pass(time.Millisecond + 3*time.Second)
-		if done := w.releases(1, 1); done.OldestDueSeconds != 3 {
-			t.Errorf("overdue for %d s, want 3", done.OldestDueSeconds)
-		}
+		same(t, w.releases(1, 1).OldestDueSeconds, 3)
 		w.extends(w.Now().Add(time.Hour))
 		until := w.Now().Add(time.Hour)
 		w.Ordered("bob")

@@ -148,9 +148,7 @@ func (f *fates) settledOnce(cases int) {
 			f.T.Errorf("%s is recorded %d times (P24)", payment, n)
 		}
 	}
-	if recorded != cases {
-		f.T.Errorf("%d payments are recorded, want %d", recorded, cases)
-	}
+	same(f.T, recorded, cases)
 	f.Settled(4)
 }
 
@@ -187,9 +185,7 @@ var paying = map[string]func(*testing.T, *World){
 		if done := w.Settles(early); done.Refund != nil || w.claimOf("alice").Payment != early.ID() {
 			t.Errorf("got %+v (%+v), want it paid", done, done.Refund)
 		}
-		if refunds := w.refunds(""); len(refunds) != 1 {
-			t.Errorf("got %+v, want one refund", refunds)
-		}
+		hasLen(t, w.refunds(""), 1)
 	},
 	"a payment whose order appears while it is looked for is not refunded": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
@@ -252,9 +248,7 @@ var paying = map[string]func(*testing.T, *World){
 			"of no order":               {PaymentOf(0, "pi_3"), false},
 			"of another, unpaid, order": {PaymentOf(f.next("other"), "pi_3"), false},
 		} {
-			if got, err := w.Ledger.Recorded(w.Ctx, tt.payment); got != tt.want || err != nil {
-				t.Errorf("%s: %t (%v), want %t", name, got, err, tt.want)
-			}
+			gives(t, tt.want, "%s", name)(w.Ledger.Recorded(w.Ctx, tt.payment))
 		}
 	},
 }

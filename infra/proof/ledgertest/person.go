@@ -53,9 +53,7 @@ var findingAPerson = map[string]func(*testing.T, *World){
 			h.Order.User != "alice" || !h.Guarded || h.Entry != nil || len(h.Refunds) != 1 || h.Refunds[0].Payment != "stripe#pi_alice-again" {
 			t.Errorf("got %+v, want the order with its refund", held)
 		}
-		if held := w.holds("carol", 4); len(held) != 0 {
-			t.Errorf("of somebody who never came it holds %+v", held)
-		}
+		hasLen(t, w.holds("carol", 4), 0)
 	},
 	"a sale that cannot be read hides nothing of what others hold of a user, and is named": func(t *testing.T, w *World) {
 		w.Open(9, 2)

@@ -37,9 +37,7 @@ func (w *World) records(change func()) []sale.Event {
 // published expects exactly these events of a change.
 func (w *World) published(change func(), want ...sale.Event) {
 	w.T.Helper()
-	if diff := cmp.Diff(want, w.records(change)); diff != "" {
-		w.T.Errorf("events (-want +got):\n%s", diff)
-	}
+	noDiff(w.T, want, w.records(change))
 }
 
 const labels = "sku=A-38,campaign=1111"
@@ -68,9 +66,7 @@ var publishing = map[string]func(*testing.T, *World){
 			claims[i] = sale.Claim{OrderID: ids[i], ID: r.ClaimID, User: r.User}
 			all = append(all, of(sale.EventConfirmed, claims[i], sale.Confirmed, confirmedAt))
 		}
-		if diff := cmp.Diff(all, events); diff != "" {
-			t.Errorf("events (-want +got):\n%s", diff)
-		}
+		noDiff(t, all, events)
 		w.published(func() { w.confirmed(refs) })
 
 		w.Pass(time.Minute)
@@ -264,7 +260,5 @@ func (w *World) has(saleID string, want ...sale.Event) {
 	for _, list := range [][]sale.Event{got, want} {
 		slices.SortFunc(list, func(a, b sale.Event) int { return strings.Compare(a.ID, b.ID) })
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		w.T.Errorf("the events in the table (-want +got):\n%s", diff)
-	}
+	noDiff(w.T, want, got)
 }

@@ -28,9 +28,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		if err != nil || !reflect.DeepEqual(stored, want) {
 			t.Errorf("stored claim %+v (%v), want %+v", stored, err, want)
 		}
-		if left := w.Stock(1); left[0] != 9 {
-			t.Errorf("%d units left, want 9", left[0])
-		}
+		w.left(9)
 	},
 	"a second order by the same user is refused and shows the first, unless it has the first one's Idempotency-Key": func(t *testing.T, w *World) {
 		w.Open(10, 3)
@@ -61,9 +59,7 @@ var purchasing = map[string]func(*testing.T, *World){
 				t.Errorf("%s: got %+v (%v), want the first claim", when, p, err)
 			}
 			_, err = w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k2"})
-			if sale.CodeOf(err) != sale.AlreadyOrdered {
-				t.Errorf("%s: another key got %v, want already ordered", when, err)
-			}
+			hasCode(t, sale.AlreadyOrdered, err, "%s", when)
 		}
 		again("sold out")
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
@@ -119,9 +115,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		c := w.Sale(10, 2)
 		c.OpensAt = w.Now().Add(time.Minute)
 		w.Create(c)
-		if refused := w.Refused(sale.NotOpen, errOf(w.Buy("alice"))); refused.RetryAfter != time.Minute {
-			t.Errorf("retry after %v, want a minute", refused.RetryAfter)
-		}
+		same(t, w.Refused(sale.NotOpen, errOf(w.Buy("alice"))).RetryAfter, time.Minute)
 		w.Pass(time.Minute)
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
 		w.Refused(sale.Paused, errOf(w.Buy("alice")))
@@ -148,9 +142,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		w.releases(0, 1)
 		for _, key := range []string{"", "key-1", "key-2"} {
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: key})
-			if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.State() != sale.Cancelled {
-				t.Errorf("key %q: told of a claim that is %s", key, e.Claim.State())
-			}
+			same(t, w.Refused(sale.AlreadyOrdered, err).Claim.State(), sale.Cancelled, "key %q", key)
 		}
 	},
 	"an environment that remembers a claim tells of its release": func(t *testing.T, w *World) {
@@ -200,9 +192,7 @@ var purchasing = map[string]func(*testing.T, *World){
 			w.succeeds(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", OpensAt: window.opens, ClosesAt: window.closes}))
 			for name, book := range map[string]*ledger.Ledger{"old": w.Ledger, "new": w.Environment()} {
 				_, err := book.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint(name, i)})
-				if got := sale.CodeOf(err); got != window.want {
-					t.Errorf("window %v to %v at %v, %s environment: got %v, want %q", window.opens, window.closes, w.Now(), name, err, window.want)
-				}
+				hasCode(t, window.want, err, "window %v to %v at %v, %s environment", window.opens, window.closes, w.Now(), name)
 			}
 		}
 	},

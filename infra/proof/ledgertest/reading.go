@@ -33,15 +33,11 @@ var reading = map[string]func(*testing.T, *World){
 		w.Open(300, 100)
 		w.bought(people(7)...)
 		r := w.remaining()
-		if r != (ledger.Remaining{Units: 293}) {
-			t.Errorf("got %+v, want exactly 293", r)
-		}
+		same(t, r, ledger.Remaining{Units: 293})
 	},
 	"beyond 100 shards the units left are a scaled sample": func(t *testing.T, w *World) {
 		w.Open(1500, 150)
-		if r := w.remaining(); r != (ledger.Remaining{Units: 1500, Approximate: true}) {
-			t.Errorf("got %+v, want about 1500", r)
-		}
+		same(t, w.remaining(), ledger.Remaining{Units: 1500, Approximate: true})
 	},
 }
 

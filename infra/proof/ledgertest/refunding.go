@@ -200,9 +200,7 @@ var refunding = map[string]func(*testing.T, *World){
 			t.Helper()
 			for _, isNew := range []bool{want.New, false} {
 				want.New = isNew
-				if got, err := w.Environment().PaidBack(w.Ctx, PaymentOf(0, reference)); err != nil || got != want {
-					t.Errorf("%s: got %+v (%v), want %+v", reference, got, err, want)
-				}
+				gives(t, want, "%s", reference)(w.Environment().PaidBack(w.Ctx, PaymentOf(0, reference)))
 				w.Pass(time.Second)
 			}
 		}
@@ -213,9 +211,7 @@ var refunding = map[string]func(*testing.T, *World){
 		}{{1, "CNY"}, {199900, "HKD"}} {
 			p := PaymentOf(0, "pi_2")
 			p.Amount, p.Currency = part.amount, part.currency
-			if got, err := w.Environment().PaidBack(w.Ctx, p); err != nil || got != (ledger.PaidBack{}) {
-				t.Errorf("%+v: got %+v (%v), want nothing recorded", part, got, err)
-			}
+			gives(t, ledger.PaidBack{}, "%+v", part)(w.Environment().PaidBack(w.Ctx, p))
 		}
 		due, none := w.Now(), w.Now().Add(2*time.Second)
 		back("pi_2", ledger.PaidBack{Recorded: true, SaleID: "moutai", New: true})
@@ -305,9 +301,7 @@ var refunding = map[string]func(*testing.T, *World){
 				t.Errorf("refund %d is %+v", i, r)
 			}
 		}
-		if all := w.Partition("REFUND#moutai"); len(all) != noted+2 {
-			t.Errorf("%d refunds, want %d", len(all), noted+2)
-		}
+		hasLen(t, w.Partition("REFUND#moutai"), noted+2)
 		if c := w.claimOf("bob"); len(c.Refunds) > 0 {
 			t.Errorf("bob's claim notes %v", c.Refunds)
 		}

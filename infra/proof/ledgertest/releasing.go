@@ -127,9 +127,7 @@ var releasing = map[string]func(*testing.T, *World){
 			"bob":   func() { w.Cancels("bob"); w.Pass(time.Second) },
 		} {
 			_, err := w.overtaken("TransactWriteItems", overtake).Cancel(w.Ctx, "moutai", user)
-			if want := map[string]sale.Code{"alice": sale.OrderPaid}[user]; sale.CodeOf(err) != want {
-				t.Errorf("%s: got %v, want %q", user, err, want)
-			}
+			hasCode(t, map[string]sale.Code{"alice": sale.OrderPaid}[user], err, "%s", user)
 		}
 		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Cancelled})
 		w.releases(0, 1)
@@ -231,9 +229,7 @@ var releasing = map[string]func(*testing.T, *World){
 				t.Fatal("units are put back again and again")
 			}
 		}
-		if total != 6 {
-			t.Errorf("%d claims are released, want 6", total)
-		}
+		same(t, total, 6)
 		w.Settled(16)
 	},
 	"a sale that asks for payment is drained when all is paid or back in stock": func(t *testing.T, w *World) {

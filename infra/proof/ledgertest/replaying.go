@@ -194,9 +194,7 @@ var replaying = map[string]func(*testing.T, *World){
 		if done := p.replays(w.Environment(), false); done.Shards != 1 || w.everything() != before {
 			t.Errorf("a check says %+v, or has changed something", done)
 		}
-		if done := p.replays(w.Environment(), true); done.Shards != 1 {
-			t.Errorf("%+v", done)
-		}
+		same(t, p.replays(w.Environment(), true).Shards, 1)
 		if at, released := w.Item("SALES", "moutai")["refundAt"], w.Item("STOCK#moutai#0", "STOCK")["released"]; at != nil || released != nil {
 			t.Errorf("without a refund and a release, there are %v and %v", at, released)
 		}
@@ -222,9 +220,7 @@ var replaying = map[string]func(*testing.T, *World){
 				}
 				for step := range 4 {
 					name := fmt.Sprint("WITHDRAWN#typo#", step)
-					if there := w.Item("SALE#moutai", name) != nil; there != (name != lost && (!write || step < steps.kept)) {
-						t.Errorf("without %s, write %t: step %d is there: %t", lost, write, step, there)
-					}
+					same(t, w.Item("SALE#moutai", name) != nil, name != lost && (!write || step < steps.kept), "without %s, write %t: step %d is there", lost, write, step)
 				}
 			}
 			if done := p.replays(w.Environment(), false); done.Missing() != 0 || len(done.TakenBack) != 0 {
@@ -245,9 +241,7 @@ var replaying = map[string]func(*testing.T, *World){
 				t.Errorf("write %t: %+v, %v", write, done, w.Stock(2))
 			}
 			for _, c := range done.Oversold {
-				if c.Shard != 0 {
-					t.Errorf("write %t: the claim of %s has a unit", write, c.User)
-				}
+				same(t, c.Shard, 0, "write %t: the claim of %s", write, c.User)
 			}
 		}
 	},
@@ -288,9 +282,7 @@ var replaying = map[string]func(*testing.T, *World){
 		} {
 			tt.change(&tt.of)
 			p.lost.Claims = []sale.Claim{tt.of}
-			if done := p.replays(w.Environment(), false); len(done.Problems) != 1+tt.problems {
-				t.Errorf("%s: got %q, want %d", name, done.Problems, 1+tt.problems)
-			}
+			hasLen(t, p.replays(w.Environment(), false).Problems, 1+tt.problems, "%s", name)
 		}
 		for _, unknown := range []string{"other", "draft"} {
 			p.lost.Claims = []sale.Claim{{SaleID: unknown, User: "alice", ID: "c"}}
@@ -319,9 +311,7 @@ var replaying = map[string]func(*testing.T, *World){
 			}
 		}
 		for _, id := range []string{"other", "third"} {
-			if paused := value(w.Item("SALE#"+id, "SALE")["paused"]); paused != "true" {
-				t.Errorf("%s: paused is %s", id, paused)
-			}
+			same(t, value(w.Item("SALE#"+id, "SALE")["paused"]), "true", "%s", id)
 			w.Refused(sale.ChangedMeanwhile, errOf(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: ptr(false)}))) // as a schedule does
 		}
 		if got := flat(w.Item("SALE#draft", "SALE")); len(draft) == 0 || !slices.Equal(got, draft) {
@@ -348,17 +338,13 @@ var replaying = map[string]func(*testing.T, *World){
 		for _, id := range []string{"moutai", "zeta"} {
 			w.tamper("SALES", id, "SET releasing = :x", text("{}"))
 		}
-		if done := p.replays(w.Environment(), true); done.Claims != 4 {
-			t.Errorf("%d claims were lacking, want 4: %+v", done.Claims, done)
-		}
+		same(t, p.replays(w.Environment(), true).Claims, 4)
 		if back, err := w.Environment().Claim(w.Ctx, "zeta", "zoe"); err != nil || back.ID != zoe.ID {
 			t.Errorf("the claim of another sale is %+v (%v)", back, err)
 		}
 		w.hasNumber(8, "STOCK#zeta#0", "STOCK", "stock")
 		for id, touched := range map[string]bool{"a-sealed": false, "b-drained": false, "c-newer": true, "moutai": true, "y-sealed": false, "zeta": true} {
-			if is := w.Item("SALE#"+id, "SALE")["restoredAt"] != nil; is != touched {
-				t.Errorf("%s was restored: %t, want %t", id, is, touched)
-			}
+			same(t, w.Item("SALE#"+id, "SALE")["restoredAt"] != nil, touched, "%s was restored", id)
 			if w.Item("SALES", id)["releasing"] != nil {
 				t.Errorf("%s goes on with an old pass", id)
 			}
@@ -389,9 +375,7 @@ var replaying = map[string]func(*testing.T, *World){
 		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		p.replays(w.Environment(), true)
 		for shard := range 2 {
-			if got, want := w.Number(fmt.Sprint("STOCK#moutai#", shard), "STOCK", "changedAt"), w.Number("SALE#moutai", "SALE", "changedAt"); got != want {
-				t.Errorf("shard %d was changed at %d, the sale at %d", shard, got, want)
-			}
+			same(t, w.Number(fmt.Sprint("STOCK#moutai#", shard), "STOCK", "changedAt"), w.Number("SALE#moutai", "SALE", "changedAt"), "shard %d", shard)
 		}
 		for _, at := range []time.Time{midnight.Add(-time.Second), midnight} {
 			if n := w.Number("SEQ#"+at.Format(time.DateOnly), "SEQ", "next"); n < 100_000_000 {
@@ -419,9 +403,7 @@ var replaying = map[string]func(*testing.T, *World){
 			t.Errorf("%+v (%v), %v", changes, err, s)
 		}
 		p.lost.Claims[0].User, p.lost.Claims[0].ID, p.lost.Claims[0].AcceptedAt = called[1], "late", c.AcceptedAt.Add(time.Hour*24*30)
-		if done := p.replays(w.Environment(), false); len(done.Problems) != 1 {
-			t.Errorf("%+v", done)
-		}
+		hasLen(t, p.replays(w.Environment(), false).Problems, 1)
 	},
 	"what is there of a transaction says the rest, also if no log and no event does": func(t *testing.T, w *World) {
 		p := w.lives()

@@ -223,8 +223,6 @@ var replayingPayments = map[string]func(*testing.T, *World){
 				t.Errorf("with its event, write %t: %+v", write, done)
 			}
 		}
-		if diff := cmp.Diff(promised(p.full), promised(p.table())); diff != "" {
-			t.Errorf("(-before the restore, +after the replay)\n%s", diff)
-		}
+		noDiff(t, promised(p.full), promised(p.table()))
 	},
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/maintenance"
@@ -97,9 +96,7 @@ func (w *World) cancels() *past {
 // isCancelled checks that the orders are cancelled as if there had been no restore, and the books balance.
 func (p *past) isCancelled(about string) {
 	p.T.Helper()
-	if diff := cmp.Diff(promised(p.full), promised(p.table())); diff != "" {
-		p.T.Errorf("%s: (-before the restore, +after the replay)\n%s", about, diff)
-	}
+	noDiff(p.T, promised(p.full), promised(p.table()), "%s", about)
 	p.Settled(2)
 	if s := p.Current(); s.Cancelled != 4 || p.Stock(2)[0]+p.Stock(2)[1] != 2 {
 		p.T.Errorf("%s: the sale is %+v, with the stock %v", about, s, p.Stock(2))
@@ -178,9 +175,7 @@ func promised(all table) map[string]string {
 func (p *past) isWhole(about string) {
 	p.T.Helper()
 	now := p.table()
-	if diff := cmp.Diff(promised(p.full), promised(now)); diff != "" {
-		p.T.Errorf("%s: (-before the restore, +after the replay)\n%s", about, diff)
-	}
+	noDiff(p.T, promised(p.full), promised(now), "%s", about)
 	if p.Settled(2); now["SALES moutai"]["refundAt"] == nil {
 		p.T.Errorf("%s: the listing notes no refund", about)
 	}
@@ -197,9 +192,7 @@ func (p *past) isWhole(about string) {
 	if units != 4 || p.Number("SALE#moutai", "SALE", "room") != 1 || p.Number("SALE#moutai", "SALE", "seeded") != 8 {
 		p.T.Errorf("%s: %d units are left, the sale is %v", about, units, p.Item("SALE#moutai", "SALE"))
 	}
-	if paused := value(p.Item("SALE#moutai", "SALE")["paused"]); paused != "true" {
-		p.T.Errorf("%s: paused is %s", about, paused)
-	}
+	same(p.T, value(p.Item("SALE#moutai", "SALE")["paused"]), "true", "%s", about)
 	for key, least := range map[string]int64{"SALE#moutai|SALE|version": 1_000_001, "SALE#moutai|SALE|edits": 1_000_000, "SEQ#2026-11-11|SEQ|next": 100_000_002} {
 		at := strings.Split(key, "|")
 		if n := p.Number(at[0], at[1], at[2]); n < least || n > least+1000 {

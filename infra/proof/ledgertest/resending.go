@@ -36,9 +36,7 @@ var resending = map[string]func(*testing.T, *World){
 			}
 			w.Pass(time.Second)
 		}
-		if fmt.Sprint(at) != "[31 63 127 255 511]" {
-			t.Errorf("resent after %v seconds", at)
-		}
+		same(t, fmt.Sprint(at), "[31 63 127 255 511]")
 		c := w.claimOf("alice")
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: c.ID}})
 		w.Pass(time.Hour)

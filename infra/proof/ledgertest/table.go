@@ -300,18 +300,14 @@ func flat(it stored) (all []string) {
 func (w *World) allPaused(shards int) {
 	w.T.Helper()
 	for k := range shards {
-		if it := w.Item(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK"); value(it["paused"]) != "true" {
-			w.T.Errorf("shard %d sells", k)
-		}
+		same(w.T, value(w.Item(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")["paused"]), "true", "shard %d", k)
 	}
 }
 
 // hasNumber expects a number attribute.
 func (w *World) hasNumber(want int64, pk, sk, attribute string) {
 	w.T.Helper()
-	if got := w.Number(pk, sk, attribute); got != want {
-		w.T.Errorf("%s of %s %s is %d, want %d", attribute, pk, sk, got, want)
-	}
+	same(w.T, w.Number(pk, sk, attribute), want, "%s of %s %s", attribute, pk, sk)
 }
 
 // hasNoItem expects that there is no such item.
@@ -325,9 +321,7 @@ func (w *World) hasNoItem(pk, sk string) {
 // unchanged expects that the table is as everything has said before.
 func (w *World) unchanged(before string) {
 	w.T.Helper()
-	if now := w.everything(); now != before {
-		w.T.Errorf("something has changed: got\n%s\nwant\n%s", now, before)
-	}
+	same(w.T, w.everything(), before)
 }
 
 // guardOf is the partition of a user's guard in the group shoe.

@@ -43,9 +43,7 @@ func (w *World) trail(most int, more bool, want ...string) {
 		w.T.Errorf("%d changes, more: %t (%v), want %d, %t", len(got), hasMore, err, len(want), more)
 	}
 	for i := range min(len(got), len(want)) {
-		if says(got[i]) != want[i] {
-			w.T.Errorf("change %d: %s, want %s", i, says(got[i]), want[i])
-		}
+		same(w.T, says(got[i]), want[i], "change %d", i)
 	}
 }
 
@@ -171,9 +169,7 @@ var trailing = map[string]func(*testing.T, *World){
 			w.Pass(time.Second)
 			id := "my-" + string(action)
 			for i, by := range []sale.Author{{Actor: "ana", Verified: true, Note: "hot"}, {Actor: "ben"}} {
-				if applied, err := w.change(action, id, by); err != nil || applied != (i == 0) {
-					t.Errorf("%s by %s: applied %t (%v)", action, by.Actor, applied, err)
-				}
+				gives(t, i == 0, "%s by %s", action, by.Actor)(w.change(action, id, by))
 			}
 		}
 		want := []string{

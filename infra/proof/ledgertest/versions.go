@@ -50,9 +50,7 @@ var versions = map[string]func(*testing.T, *World){
 		w.Add("second-batch", 2)
 		w.changes("moutai", sale.ActionPause, "p1", sale.Author{})
 		for _, it := range items {
-			if got := value(w.Item(it[0], it[1])["ofLater"]); got != value(text("kept")[":x"]) {
-				t.Errorf("%s %s: ofLater is %s", it[0], it[1], got)
-			}
+			same(t, value(w.Item(it[0], it[1])["ofLater"]), value(text("kept")[":x"]), "%s %s", it[0], it[1])
 		}
 		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Cancelled})
 	},

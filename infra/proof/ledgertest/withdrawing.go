@@ -27,9 +27,7 @@ func done(units, seeded int64, shards int, applied bool) ledger.Withdrawn {
 // left expects the units of the shards.
 func (w *World) left(want ...int64) {
 	w.T.Helper()
-	if got := w.Stock(len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
-		w.T.Errorf("the shards have %v, want %v", got, want)
-	}
+	same(w.T, fmt.Sprint(w.Stock(len(want))), fmt.Sprint(want))
 }
 
 // empty expects which shards everybody is told to be empty.
@@ -103,9 +101,7 @@ var withdrawing = map[string]func(*testing.T, *World){
 		}
 		w.withdraws(w.Ledger, "typo", 480, done(480, 120, 120, true))
 		for k, left := range w.Stock(120) {
-			if left != 1 {
-				t.Errorf("shard %d has %d units, want 1", k, left)
-			}
+			same(t, left, 1, "shard %d", k)
 		}
 	},
 	"units that are sold or added between the look at a shard and its step are not taken twice": func(t *testing.T, w *World) {
