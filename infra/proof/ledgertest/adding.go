@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
