@@ -81,15 +81,6 @@ var adding = map[string]func(*testing.T, *World){
 		}
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "one-more", Stock: 1})))
 	},
-	"an addition that was cut off keeps its room for its repeat": func(t *testing.T, w *World) {
-		w.limited(4, 4, 8)
-		ctx, dying := w.cutAfter(2) // the announcement, one shard
-		w.Refused(sale.Busy, errOf(dying.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4})))
-		w.Refused(sale.Conflicting, errOf(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "other", Stock: 1})))
-		if s := w.Add("s", 4); !s.Applied || s.Seeded != 8 {
-			t.Errorf("got %+v", s)
-		}
-	},
 	"a withdrawal gives room back for as many units as it took": func(t *testing.T, w *World) {
 		w.limited(6, 2, 6)
 		w.bought("alice")

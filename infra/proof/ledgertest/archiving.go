@@ -325,15 +325,6 @@ var archiving = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"an archive seals every sale of the group": func(t *testing.T, w *World) {
-		c := w.openIn("shoe", "size-44", 1)
-		w.toArchive()
-		w.drainsUnsold(c.SaleID)
-		w.deleted(w.archived())
-		if at, v := w.Number("SALE#size-44", "SALE", "sealedAt"), w.Number("SALE#size-44", "SALE", "minReader"); at != w.Now().UnixMilli() || v != sale.ReadsSealed {
-			t.Errorf("the other sale is sealed at %d, for readers from %d", at, v)
-		}
-	},
 	"an erasure that an archive overtakes seals and erases nothing": func(t *testing.T, w *World) {
 		w.toArchive()
 		file := w.archived()

@@ -293,22 +293,6 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.Refused(sale.Internal, errOf(w.Environment().CancelOrder(w.Ctx, cancellation("alice", id, sale.Confirmed, sale.UnitBack))))
 		w.unchanged(before)
 	},
-	"a unit comes back beside a release, a put-back and a closing": func(t *testing.T, w *World) {
-		w.OpenUnpaid(3, 1)
-		ids := w.Ordered("alice", "bob", "carol")
-		w.Cancels("bob")
-		w.releases(0, 1)
-		w.Cancels("carol")
-		cancels := func(user string, id uint64) func() {
-			return func() { w.operatorCancels(user, id, sale.Confirmed, sale.UnitBack) }
-		}
-		same(t, w.ReleasesBy(w.overtaken("TransactWriteItems", cancels("alice", ids[0]))).PutBack, 1)
-		w.hasCounts(0, 3, 3, 3)
-		dora := w.Ordered("dora", "erin", "frank")[0]
-		// Somebody finds the shard empty, and lists it only after the unit has come back.
-		w.Accepted(w.overtaken("UpdateItem", cancels("dora", dora)).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "grete"}))
-		w.Settled(1)
-	},
 	"an order of a sealed sale is not cancelled, nor of one that is sealed meanwhile": func(t *testing.T, w *World) {
 		c := w.Open(2, 1)
 		ids := w.Ordered("alice", "bob")
@@ -389,17 +373,5 @@ var cancelling = map[string]func(*testing.T, *World){
 			w.finds(want)
 			w.becomes(balanced)
 		}
-	},
-	"a unit that an operator gives back in a draw is for the next call": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolled(2, 1, 9)
-		w.calls(ranks)
-		ids := w.Ordered(users[0], users[1])
-		w.operatorCancels(users[0], ids[0], sale.Confirmed, sale.UnitBack)
-		w.operatorCancels(users[1], ids[1], sale.Confirmed, sale.UnitKept)
-		w.Refused(sale.NotYourTurn, w.buys(users[len(users)-1]))
-		if next := w.next(ranks); next.Stock != 1 || next.Lo != ranks[1] || next.Hi != ranks[2] {
-			t.Errorf("got %+v, want a call for the one unit", next)
-		}
-		w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
 	},
 }

@@ -52,25 +52,6 @@ var calling = map[string]func(*testing.T, *World){
 		w.hasNumber(sale.ReadsDraws, "SALE#moutai", "SALE", "minReader")
 		w.hasNumber(sale.ReadsDraws, "CLAIM#moutai#0", users[0], "minReader")
 	},
-	"after everybody has been called, the rest is for anybody until the end": func(t *testing.T, w *World) {
-		c, users, ranks := w.rolled(5, 2, 3)
-		w.calls(ranks)
-		w.allBuy(users[0])
-		open := w.next(ranks)
-		if !open.Open || open.Hi != ranks[2] || open.Lo != ranks[2] || open.Stock != 4 || !open.Until.Equal(c.ClosesAt) {
-			t.Errorf("got %+v, want an open call of 4 units until %v", open, c.ClosesAt)
-		}
-		w.callItem(2, map[string]any{"from": open.From, "until": c.ClosesAt, "lo": ranks[2].String(), "hi": ranks[2].String(), "stock": 4, "open": true})
-		w.allBuy(users[1], "nobody")
-		w.Settled(2)
-	},
-	"a draw that nobody has entered is open from its first call on": func(t *testing.T, w *World) {
-		w.rolled(2, 1, 0)
-		if call := w.calls(nil); !call.Open {
-			t.Errorf("got %+v", call)
-		}
-		w.allBuy("alice")
-	},
 	"an open call that was cut off is completed at any time, and sells before that": func(t *testing.T, w *World) {
 		w.rolled(2, 2, 0)
 		w.begun(nil)
@@ -203,61 +184,6 @@ var calling = map[string]func(*testing.T, *World){
 		second, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
 		if err != nil || second != first || first.Stock != 3 || first.Hi != ranks[2] {
 			t.Errorf("got %+v (%v), the other run %+v", second, err, first)
-		}
-	},
-	"no try of an earlier call takes a unit after the stock was read": func(t *testing.T, w *World) {
-		_, users, ranks := w.rolled(8, 2, 16)
-		w.calls(ranks)
-		var late []func() error
-		for _, user := range users[:8] { // of both shards
-			late = append(late, w.heldBack(user))
-		}
-		w.moment(w.state().NextCallAt(gap))
-		w.begun(ranks)
-		if err := late[0](); err != nil { // the shards are still in the first call
-			t.Errorf("an applied try: %v", err)
-		}
-		ctx, dying := w.cutAfter(0)
-		w.Refused(sale.Busy, errOf(dying.FinishCall(ctx, "moutai", ranks, gap)))
-		slow := w.overtaken("BatchGetItem", func() {
-			for _, try := range late[1:4] {
-				w.isCancelled(try())
-			}
-		})
-		call, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
-		if err != nil || call.Stock != 7 || call.Hi != ranks[14] {
-			t.Errorf("got %+v (%v), want 7 units for 7 people", call, err)
-		}
-		w.moment(call.From)
-		for _, try := range late[4:] {
-			w.isCancelled(try())
-		}
-		w.allBuy(users[8:15]...)
-		w.Settled(2)
-	},
-	"an edit of an earlier call does not come back to a shard": func(t *testing.T, w *World) {
-		_, _, ranks := w.rolled(4, 2, 8)
-		w.begun(ranks)
-		var held []*dynamodb.UpdateItemInput
-		var mu sync.Mutex
-		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
-			if update, ok := in.(*dynamodb.UpdateItemInput); ok && value(update.Key["sk"]) == "STOCK" {
-				mu.Lock()
-				defer mu.Unlock()
-				held = append(held, update)
-			}
-			return call()
-		})
-		w.succeeds(slow.FinishCall(w.Ctx, "moutai", ranks, gap))
-		w.moment(w.state().Last.From)
-		second := w.next(ranks)
-		for _, late := range held {
-			if _, err := w.Engine.API.UpdateItem(w.Ctx, late); err == nil {
-				t.Error("a shard goes back to the first call")
-			}
-		}
-		for k := range 2 {
-			w.hasNumber(second.From.UnixMilli(), fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "opensAt")
 		}
 	},
 	"a withdrawal that the first call overtakes stays refused when nothing is left": func(t *testing.T, w *World) {

@@ -78,43 +78,6 @@ var combiningMore = map[string]func(*testing.T, *World){
 			t.Errorf("the second call is %+v", second)
 		}
 	},
-	"a recall in a call ends it: what is paid goes back, the rest is released, and nobody is called again": func(t *testing.T, w *World) {
-		_, users, ranks := w.Rolled(func(c *sale.Creation) { c.PayWithin = payWithin }, 3, 1, 8)
-		first := w.calls(ranks)
-		ids := w.Ordered(users[0], users[1])
-		paid := PaymentOf(ids[1], "pi_1")
-		w.Settles(paid)
-		w.recalls("soles come off", true)
-		w.hasNumber(sale.ReadsDraws, "SALE#moutai", "SALE", "minReader")
-		w.Refused(sale.Recalled, w.buys(users[2]))
-		w.Pass(pauseSettles)
-		w.finishes(w.Environment(), 1, 1, 1, true)
-		w.goesBack(users[1], paid, w.Now())
-		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", users[0], sale.RefundReleased)
-		w.moment(first.Until.Add(gap))
-		if !w.state().HasStock || w.begins(ranks) {
-			t.Error("a call begins in a recalled sale, or nothing is left for one")
-		}
-		w.Settled(1)
-	},
-	"a call that ended in a pause goes on, if it gets a later end before the sale is resumed": func(t *testing.T, w *World) {
-		c, users, ranks := w.rolled(2, 1, 8)
-		first := w.calls(ranks)
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
-		w.moment(first.Until.Add(time.Hour))
-		end := w.Now().Add(time.Hour)
-		w.edit(sale.Edit{SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: end})
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
-		if w.begins(ranks) {
-			t.Error("another call begins")
-		}
-		w.moment(end.Add(-time.Millisecond))
-		w.Refused(sale.NotYourTurn, w.buys(users[2]))
-		w.allBuy(users[0])
-		if second := w.next(ranks); second.Stock != 1 || second.Lo != ranks[1] {
-			t.Errorf("the second call is %+v", second)
-		}
-	},
 	"units that are added are for the next call, and for anybody in the last one": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(1, 1, 4)
 		w.calls(ranks)

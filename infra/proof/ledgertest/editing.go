@@ -60,26 +60,6 @@ var editing = map[string]func(*testing.T, *World){
 		}
 		w.changed(40, true, w.Now())
 	},
-	"a scheduled pause that is delivered again after a resumption does not pause again": func(t *testing.T, w *World) {
-		w.Open(10, 2)
-		pause := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)}
-		for i, applied := range []bool{true, false} {
-			if got := w.edit(pause); got.Applied != applied || !got.Sale.Paused {
-				t.Errorf("delivery %d: got %+v", i, got)
-			}
-		}
-		// The resumption comes within the same millisecond.
-		resumed := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}).Sale.ChangedAt
-		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, pause)))
-		w.changed(2, false, resumed)
-	},
-	"an edit that loses the race to a newer one applies after it": func(t *testing.T, w *World) {
-		ahead := w.Now().Add(time.Second)
-		w.race(sale.Edit{SaleID: "moutai", At: ahead, Paused: ptr(false)}, ahead.Add(time.Millisecond))
-	},
-	"an edit that loses the race to an older one that agrees is still of now": func(t *testing.T, w *World) {
-		w.race(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Hour), Paused: ptr(true)}, w.Now())
-	},
 	"an edit that another overtakes before it is answered is an error": func(t *testing.T, w *World) {
 		w.Open(10, 2)
 		written := false
@@ -102,20 +82,6 @@ var editing = map[string]func(*testing.T, *World){
 		overtaken := w.overtaken("UpdateItem", func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) })
 		w.Refused(sale.Conflicting, errOf(overtaken.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})))
 		w.changed(3, false, newer)
-	},
-	"rescheduling moves the window of the sale, its shards and its listing": func(t *testing.T, w *World) {
-		w.Open(10, 3)
-		opens, closes := w.Now().Add(time.Hour), w.Now().Add(2*time.Hour)
-		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: opens, ClosesAt: closes})
-		w.Refused(sale.NotOpen, errOf(w.Buy("alice")))
-		for k := range 3 {
-			pk := fmt.Sprintf("STOCK#moutai#%d", k)
-			w.hasNumber(opens.UnixMilli(), pk, "STOCK", "opensAt")
-			w.hasNumber(closes.UnixMilli(), pk, "STOCK", "closesAt")
-		}
-		w.hasNumber(closes.UnixMilli(), "SALES", "moutai", "closesAt")
-		w.Pass(90 * time.Minute)
-		w.Accepted(w.Buy("alice"))
 	},
 	"an edit that was cut off and overtaken by another leaves no shard behind": func(_ *testing.T, w *World) {
 		w.Open(40, 40)
@@ -142,16 +108,4 @@ func (w *World) changed(shards int, paused bool, at time.Time) {
 	for k := range shards {
 		check(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")
 	}
-}
-
-// race lets another edit win against a pause without an instant, which must
-// then apply at want.
-func (w *World) race(winner sale.Edit, want time.Time) {
-	w.T.Helper()
-	w.Open(10, 3)
-	got, err := w.overtaken("TransactWriteItems", func() { w.edit(winner) }).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
-	if err != nil || !got.Applied || !got.Sale.ChangedAt.Equal(want) {
-		w.T.Errorf("got %+v (%v), want it applied at %v", got, err, want)
-	}
-	w.changed(3, true, want)
 }

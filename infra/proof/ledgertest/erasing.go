@@ -248,13 +248,6 @@ var erasing = map[string]func(*testing.T, *World){
 		}
 		w.Settled(2)
 	},
-	"two who erase one user at once leave one claim": func(t *testing.T, w *World) {
-		w.drainedWith()
-		w.erases(w.beforeTransaction(1, func() { w.erases(w.Environment(), "alice") }), "alice")
-		w.erasedClaim()
-		w.Settled(2)
-		w.hasNumber(1, "SALE#moutai", "SALE", "erased")
-	},
 	"two who erase at once a user of whom only a guard is left move it once": func(t *testing.T, w *World) {
 		c := w.openIn("shoe", "moutai", 2)
 		w.Ordered("alice")

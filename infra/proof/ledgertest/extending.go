@@ -74,15 +74,6 @@ var extending = map[string]func(*testing.T, *World){
 		w.releases(6, 6)
 		w.Settled(2)
 	},
-	"a pause and a resumption around more time change nothing for a pass that had read the sale before": func(_ *testing.T, w *World) {
-		w.overdueOf(40, 2, people(6)...)
-		act := sync.OnceFunc(func() {
-			w.changes("moutai", sale.ActionPause, "p", sale.Author{})
-			w.extends(w.Now().Add(time.Hour))
-			w.changes("moutai", sale.ActionResume, "r", sale.Author{})
-		})
-		w.releasesNothing(w.Hooked(dynamotest.Before("Query", act)))
-	},
 	"more time that was cut off behind the sale counts for what is not due then, and every order expires in the end": func(t *testing.T, w *World) {
 		w.overdueOf(9, 3)
 		w.Ordered("alice", "bob", "carol")
@@ -98,20 +89,6 @@ var extending = map[string]func(*testing.T, *World){
 		w.moment(until.Add(grace))
 		w.releases(3, 3)
 		w.Settled(3)
-	},
-	"an environment that remembers the sale from before keeps to the time, and releases after it": func(t *testing.T, w *World) {
-		w.overdueOf(9, 1, "alice")
-		l := w.Environment()
-		w.succeeds(l.Sale(w.Ctx, "moutai"))
-		until := w.Now().Add(time.Hour)
-		w.extends(until)
-		if done := w.ReleasesBy(l); done.Released != 0 || !done.Complete {
-			t.Errorf("got %+v, want nothing released", done)
-		}
-		w.moment(until.Add(grace))
-		if done := w.ReleasesBy(l); done.Released != 1 || !done.Complete {
-			t.Errorf("got %+v, want it released", done)
-		}
 	},
 	"time that was given is not taken back, and the same again completes an edit that was cut off": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 3)
@@ -140,15 +117,6 @@ var extending = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
 		w.refusedBecause("an edit of 2026-11-11T20:00:01.000Z stands: no more time was given", sale.Conflicting,
 			errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, PayUntil: w.Now().Add(time.Hour)})))
-	},
-	"of two that give more time at once the later time stands": func(t *testing.T, w *World) {
-		w.OpenUnpaid(9, 1)
-		until := w.Now().Add(2 * time.Hour)
-		slow := w.overtaken("TransactWriteItems", func() { w.extends(until) })
-		w.Refused(sale.Conflicting, errOf(slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", PayUntil: until.Add(-time.Hour)})))
-		if s := w.Current(); !s.PayUntil.Equal(until) {
-			t.Errorf("until %v, want %v", s.PayUntil, until)
-		}
 	},
 	"no more time is given where none is asked for, to a recalled sale, or to a time that is over": func(t *testing.T, w *World) {
 		w.Open(9, 1)

@@ -12,24 +12,6 @@ import (
 )
 
 var purchasing = map[string]func(*testing.T, *World){
-	"a purchase takes one unit and leaves a claim": func(t *testing.T, w *World) {
-		w.Open(10, 1)
-		p := w.Accepted(w.BuyWith("alice", "k1"))
-		if !p.New || p.Tries != 1 {
-			t.Errorf("got %+v, want a new claim at the first try", p)
-		}
-		want := sale.Claim{
-			SaleID: "moutai", User: "alice", ID: p.Claim.ID, Shard: 0, AcceptedAt: Start, RequestKey: "k1", Buckets: 1,
-		}
-		if !reflect.DeepEqual(p.Claim, want) {
-			t.Errorf("got claim %+v, want %+v", p.Claim, want)
-		}
-		stored, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
-		if err != nil || !reflect.DeepEqual(stored, want) {
-			t.Errorf("stored claim %+v (%v), want %+v", stored, err, want)
-		}
-		w.left(9)
-	},
 	"a second order by the same user is refused and shows the first, unless it has the first one's Idempotency-Key": func(t *testing.T, w *World) {
 		w.Open(10, 3)
 		first := w.Accepted(w.BuyWith("alice", "k1"))
@@ -66,18 +48,6 @@ var purchasing = map[string]func(*testing.T, *World){
 		again("paused")
 		w.Pass(2 * time.Hour)
 		again("closed")
-	},
-	"the last unit is sold, then the sale is sold out": func(t *testing.T, w *World) {
-		w.Open(25, 5)
-		for i := range 25 {
-			w.Accepted(w.Buy(fmt.Sprintf("user-%d", i)))
-		}
-		w.Refused(sale.SoldOut, errOf(w.Buy("late")))
-		s, err := w.Environment().Sale(w.Ctx, "moutai")
-		if err != nil || s.Empty.Len() != 5 || !s.SoldOut() {
-			t.Errorf("the sale knows %d empty shards (%v), want 5", s.Empty.Len(), err)
-		}
-		w.Settled(5)
 	},
 	"64 buyers at once, each clicking twice, get every unit and one each": func(t *testing.T, w *World) {
 		w.Open(40, 4)
@@ -123,26 +93,6 @@ var purchasing = map[string]func(*testing.T, *World){
 		w.Refused(sale.Closed, errOf(w.Buy("alice")))
 		if left := w.Stock(2); left[0]+left[1] != 10 {
 			t.Errorf("stock %v, want 10 in all", left)
-		}
-	},
-	"the window is the shard's: an environment with an old snapshot sells nothing past it": func(t *testing.T, w *World) {
-		w.Open(10, 1)
-		w.Accepted(w.Buy("alice")) // the snapshot is fresh now
-		other := w.Environment()
-		pause := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)}
-		w.succeeds(other.Edit(w.Ctx, pause))
-		w.Refused(sale.Paused, errOf(w.Buy("bob")))
-		w.Settled(1)
-	},
-	"a user whose claim was released has had the one order": func(t *testing.T, w *World) {
-		w.OpenUnpaid(2, 1)
-		w.Accepted(w.BuyWith("alice", "key-1"))
-		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: w.claimOf("alice").ID}})
-		w.Cancels("alice")
-		w.releases(0, 1)
-		for _, key := range []string{"", "key-1", "key-2"} {
-			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: key})
-			same(t, w.Refused(sale.AlreadyOrdered, err).Claim.State(), sale.Cancelled, "key %q", key)
 		}
 	},
 	"an environment that remembers a claim tells of its release": func(t *testing.T, w *World) {

@@ -171,20 +171,6 @@ var recalling = map[string]func(*testing.T, *World){
 		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Cancelled})
 		w.Settled(2)
 	},
-	"a sale is not drained before its recall is complete": func(t *testing.T, w *World) {
-		c := w.OpenUnpaid(9, 2)
-		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
-		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
-		before, _ := w.audit()
-		w.recalls("", true)
-		r, _ := w.audit()
-		if !r.Finished || !r.Balanced || w.drained(before) || w.drained(r) {
-			t.Errorf("got %+v, then %+v, want neither to drain the sale", before, r)
-		}
-		w.Pass(pauseSettles)
-		w.finishes(w.Environment(), 0, 0, 1, true)
-		w.drains()
-	},
 	"two seconds after a recall every report of a payment is told that it goes back": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob", "carol")

@@ -2,14 +2,12 @@ package ledgertest
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -161,14 +159,6 @@ var releasing = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)})
 		w.releases(1, 1)
 		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Paid, "carol": sale.Expired})
-		w.Settled(2)
-	},
-	"a pause while a pass releases keeps the rest from expiring": func(_ *testing.T, w *World) {
-		w.OpenUnpaid(40, 2)
-		w.Ordered(people(6)...)
-		w.Pass(payWithin + grace)
-		pause := sync.OnceFunc(func() { w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)}) })
-		w.releasesNothing(w.Hooked(dynamotest.Before("Query", pause)))
 		w.Settled(2)
 	},
 	"claims that are paid while a pass looks at them are left out, and the others released": func(t *testing.T, w *World) {

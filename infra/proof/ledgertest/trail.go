@@ -262,27 +262,6 @@ var trailing = map[string]func(*testing.T, *World){
 		}
 		w.trail(9, false, `3 c recall by "" true 19:59-21:00`, `2 b describe by "" "x"`, `1 a pause by "" true 19:59-21:00`)
 	},
-	"two callers at once with one id make one edit, and one of them is told so": func(t *testing.T, w *World) {
-		for i, operation := range []string{"TransactWriteItems", "GetItem"} { // before the write; after the read of the sale
-			for _, action := range []sale.Action{sale.ActionPause, sale.ActionDescribe, sale.ActionRecall} {
-				c := w.Sale(10, 2)
-				c.SaleID = fmt.Sprint("once-", action, i)
-				w.Create(c)
-				change := func(l *ledger.Ledger) bool {
-					applied, err := w.changeIn(c.SaleID, l, action, "mine", sale.Author{})
-					return err == nil && applied
-				}
-				won := false
-				lost := change(w.overtaken(operation, func() { won = change(w.Environment()) }))
-				if !won || lost {
-					t.Errorf("%s, overtaken at %s: applied %t, then %t", action, operation, won, lost)
-				}
-				if edits, trail := w.Number("SALE#"+c.SaleID, "SALE", "edits"), w.Partition("CHANGES#"+c.SaleID); edits != 1 || len(trail) != 1 {
-					t.Errorf("%s, overtaken at %s: %d edits, %d in the trail", action, operation, edits, len(trail))
-				}
-			}
-		}
-	},
 	"a change that another overtakes is made after it": func(t *testing.T, w *World) {
 		w.overtake(func(saleID string, _ time.Time) {
 			w.changes(saleID, sale.ActionDescribe, "theirs", sale.Author{})

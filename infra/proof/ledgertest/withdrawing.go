@@ -145,13 +145,6 @@ var withdrawing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"a withdrawal that is overtaken by its own repeat takes nothing more": func(_ *testing.T, w *World) {
-		w.Open(9, 3)
-		slow := w.overtaken("BatchGetItem", func() { w.withdraws(w.Ledger, "typo", 4, done(4, 5, 3, true)) })
-		w.withdraws(slow, "typo", 4, done(4, 5, 3, false))
-		slow = w.overtaken("BatchGetItem", func() { w.withdraws(w.Ledger, "rest", 9, done(5, 0, 3, true)) })
-		w.withdraws(slow, "rest", 9, done(5, 0, 3, false))
-	},
 	"a withdrawal that is overtaken by a step of its repeat takes no more than the rest": func(_ *testing.T, w *World) {
 		for added, left := range map[int][]int64{1: {1, 1, 1}, 5: {3, 2, 2}} { // which the step takes as well
 			w.becomes(table{})
