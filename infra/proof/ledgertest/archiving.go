@@ -22,9 +22,7 @@ func (w *World) archived() string {
 	w.T.Helper()
 	var file bytes.Buffer
 	a, err := maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", &file)
-	if err != nil {
-		w.T.Fatalf("archive: %v", err)
-	}
+	w.succeeds(nil, err)
 	if again, err := maintenance.CheckArchive(strings.NewReader(file.String()), "moutai"); err != nil || again != a {
 		w.T.Fatalf("read back it is %+v (%v), written %+v", again, err, a)
 	}

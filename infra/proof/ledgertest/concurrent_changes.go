@@ -13,9 +13,7 @@ import (
 func (w *World) seen(saleID string) *sale.Seen {
 	w.T.Helper()
 	s, err := w.Environment().Sale(w.Ctx, saleID)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.succeeds(nil, err)
 	seen := s.Seen()
 	return &seen
 }
@@ -90,9 +88,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 			w.seenSales(func(saleID string) {
 				seen := w.seen(saleID)
 				first, _, err := w.changeSeeing(saleID, action, "kims", seen)
-				if err != nil {
-					t.Fatal(err)
-				}
+				w.succeeds(nil, err)
 				for _, other := range []sale.Action{sale.ActionDescribe, sale.ActionAdd} {
 					w.changes(saleID, other, "lees-"+string(other), sale.Author{})
 				}

@@ -73,14 +73,6 @@ var confirming = map[string]func(*testing.T, *World){
 		}
 		w.hasNumber(2, "SEQ#2026-11-11", "SEQ", "next")
 	},
-	"a confirmed claim whose order item is missing gets it": func(t *testing.T, w *World) {
-		w.Open(10, 1)
-		refs := w.bought("alice")
-		id := w.confirmedWithoutOrder(refs[0])
-		w.Refused(sale.OrderNotFound, errOf(w.Ledger.Order(w.Ctx, id)))
-		same(t, w.confirmed(refs)[0], id)
-		w.succeeds(w.Ledger.Order(w.Ctx, id))
-	},
 	"a claim that becomes another between its reading and its order id gets none": func(t *testing.T, w *World) {
 		w.Open(2, 1)
 		refs := w.bought("alice")

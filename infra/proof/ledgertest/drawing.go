@@ -122,9 +122,7 @@ func (w *World) Rolled(change func(*sale.Creation), stock int64, shards, users i
 func (w *World) state() ledger.DrawState {
 	w.T.Helper()
 	d, err := w.Environment().DrawState(w.Ctx, "moutai", gap)
-	if err != nil {
-		w.T.Fatalf("state: %v", err)
-	}
+	w.succeeds(nil, err)
 	return d
 }
 
@@ -132,9 +130,7 @@ func (w *World) state() ledger.DrawState {
 func (w *World) begins(ranks []draw.Rank) bool {
 	w.T.Helper()
 	begun, err := w.Environment().BeginCall(w.Ctx, w.state(), ranks, gap)
-	if err != nil {
-		w.T.Fatalf("begin: %v", err)
-	}
+	w.succeeds(nil, err)
 	return begun
 }
 
@@ -150,9 +146,7 @@ func (w *World) begun(ranks []draw.Rank) {
 func (w *World) completes(ranks []draw.Rank) draw.Call {
 	w.T.Helper()
 	call, err := w.Environment().FinishCall(w.Ctx, "moutai", ranks, gap)
-	if err != nil {
-		w.T.Fatalf("finish: %v", err)
-	}
+	w.succeeds(nil, err)
 	return call
 }
 
@@ -408,9 +402,7 @@ func (w *World) roll() (leaves []draw.Leaf) {
 	l, s := w.Environment(), w.state().Sale
 	for page := range draw.Pages {
 		got, err := l.RollPage(w.Ctx, s, byte(page))
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		w.succeeds(nil, err)
 		leaves = append(leaves, got...)
 	}
 	return leaves

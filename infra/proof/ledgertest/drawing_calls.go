@@ -68,27 +68,6 @@ var calling = map[string]func(*testing.T, *World){
 			w.allBuy(fmt.Sprint("user-", i))
 		}
 	},
-	"a call that is begun twice at once, or whose answer is lost, is begun once": func(t *testing.T, w *World) {
-		_, _, ranks := w.rolled(3, 1, 8)
-		d := w.state()
-		second := false
-		slow := w.overtaken("TransactWriteItems", func() { second = w.begins(ranks) })
-		first, err := slow.BeginCall(w.Ctx, d, ranks, gap)
-		if err != nil || first || !second {
-			t.Errorf("the slow one has begun it: %t (%v), the other one: %t", first, err, second)
-		}
-		if d := w.state(); d.Sale.Call != 1 || d.Sale.Edits != 1 {
-			t.Errorf("got %+v", d)
-		}
-		w.completes(ranks)
-		w.moment(w.state().NextCallAt(gap))
-		if begun, err := w.forgetful().BeginCall(w.Ctx, w.state(), ranks, gap); err != nil || !begun {
-			t.Errorf("a lost answer: %t (%v), want that it has begun", begun, err)
-		}
-		if d := w.state(); d.Sale.Call != 2 || d.Sale.Edits != 2 {
-			t.Errorf("got %+v", d)
-		}
-	},
 	"a call for no unit, or that nobody completed, is followed by the next one": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(1, 1, 8)
 		w.calls(ranks)

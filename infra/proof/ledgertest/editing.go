@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,32 +48,6 @@ var editing = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)})
 		w.refusedBecause("an edit of 2026-11-11T20:00:01.000Z stands: the sale is not paused", sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Second), Paused: ptr(true)})))
 		w.changed(2, false, w.Now())
-	},
-	"an older edit that agrees changes nothing, and completes the one that stands": func(t *testing.T, w *World) {
-		w.Open(40, 40)
-		ctx, dying := w.cutAfter(10)
-		w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})))
-		got := w.edit(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Second), Paused: ptr(true)})
-		if got.Applied || !got.Sale.Paused || !got.Sale.ChangedAt.Equal(w.Now()) {
-			t.Errorf("got %+v, want a sale paused at %v before", got, w.Now())
-		}
-		w.changed(40, true, w.Now())
-	},
-	"an edit that another overtakes before it is answered is an error": func(t *testing.T, w *World) {
-		w.Open(10, 2)
-		written := false
-		overtake := sync.OnceFunc(func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) })
-		overtaken := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
-			switch {
-			case op == "TransactWriteItems":
-				written = true
-			case op == "GetItem" && written: // the read before the answer
-				overtake()
-			}
-			return call()
-		})
-		w.Refused(sale.Conflicting, errOf(overtaken.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})))
-		w.changed(2, false, w.Now().Add(time.Millisecond))
 	},
 	"an edit that is overtaken before its shards leaves the newer one in them": func(t *testing.T, w *World) {
 		w.Open(10, 3)

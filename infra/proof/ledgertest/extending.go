@@ -17,9 +17,7 @@ import (
 func (w *World) extends(until time.Time) ledger.Edited {
 	w.T.Helper()
 	e := sale.Edit{SaleID: "moutai", PayUntil: until}
-	if err := e.Check(w.Now()); err != nil {
-		w.T.Fatalf("check extension: %v", err)
-	}
+	w.succeeds(nil, e.Check(w.Now()))
 	done, err := w.Environment().Edit(w.Ctx, e)
 	if err != nil || !done.Sale.PayUntil.Equal(until) {
 		w.T.Fatalf("extend: got %+v (%v), want it until %v", done, err, until)
@@ -73,22 +71,6 @@ var extending = map[string]func(*testing.T, *World){
 		w.moment(until.Add(grace))
 		w.releases(6, 6)
 		w.Settled(2)
-	},
-	"more time that was cut off behind the sale counts for what is not due then, and every order expires in the end": func(t *testing.T, w *World) {
-		w.overdueOf(9, 3)
-		w.Ordered("alice", "bob", "carol")
-		w.Pass(payWithin + grace - time.Millisecond)
-		until := w.Now().Add(time.Hour)
-		overtaken := w.Hooked(dynamotest.Before("Query", sync.OnceFunc(func() {
-			ctx, dying := w.cutAfter(1) // the sale, no shard
-			w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", PayUntil: until})))
-			w.Pass(time.Millisecond)
-		})))
-		same(t, w.ReleasesBy(overtaken).Released, 0)
-		w.releases(0, 0)
-		w.moment(until.Add(grace))
-		w.releases(3, 3)
-		w.Settled(3)
 	},
 	"time that was given is not taken back, and the same again completes an edit that was cut off": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 3)

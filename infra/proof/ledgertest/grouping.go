@@ -14,9 +14,7 @@ import (
 func (w *World) shown(group string) (ids []string) {
 	w.T.Helper()
 	sales, err := w.Environment().Sales(w.Ctx, group)
-	if err != nil {
-		w.T.Fatalf("group: %v", err)
-	}
+	w.succeeds(nil, err)
 	for _, s := range sales {
 		ids = append(ids, s.ID)
 	}

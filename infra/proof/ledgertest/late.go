@@ -59,20 +59,6 @@ var late = map[string]func(*testing.T, *World){
 		w.Pass(time.Millisecond)
 		w.releases(1, 1)
 	},
-	"a unit that is put back is left, in whichever shard": func(t *testing.T, w *World) {
-		w.lateSale(2, 2, "alice", "bob")
-		stays, cancels := "alice", "bob" // of the last shard, and of the first
-		if w.claimOf("bob").Shard == 1 {
-			stays, cancels = cancels, stays
-		}
-		w.Cancels(cancels)
-		w.releases(0, 1)
-		w.states(map[string]sale.ClaimState{stays: sale.Confirmed})
-		w.allBuy("carol")
-		w.releases(1, 1)
-		w.states(map[string]sale.ClaimState{stays: sale.Expired})
-		w.Settled(2)
-	},
 	"after the end an overdue order stays until its late days are over, and the sale is drained then": func(t *testing.T, w *World) {
 		c, _ := w.lateSale(1, 1, "alice")
 		w.releases(1, 1)

@@ -153,21 +153,6 @@ func (f *fates) settledOnce(cases int) {
 }
 
 var paying = map[string]func(*testing.T, *World){
-	"a payment is its order's, however often it is reported": func(t *testing.T, w *World) {
-		w.OpenUnpaid(5, 2)
-		ids := w.Ordered("alice", "bob")
-		w.Pass(time.Minute)
-		at := w.Now()
-		for _, isNew := range []bool{true, false, false} {
-			got, claim := w.Settles(PaymentOf(ids[0], "pi_1")), w.claimOf("alice")
-			if got.Refund != nil || got.New != isNew || got.SaleID != "moutai" || got.Contradicts || !claim.PaidAt.Equal(at) || claim.Payment != "stripe#pi_1" {
-				t.Errorf("got %+v of %+v, want it paid, new: %t", got, claim, isNew)
-			}
-			w.Pass(time.Hour)
-		}
-		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Confirmed})
-		w.Settled(2)
-	},
 	"a payment whose order item is late waits for it, for a day": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		refs := w.bought("alice")

@@ -247,9 +247,7 @@ func (w *World) eventsIn(saleID string) (all []sale.Event) {
 		all = append(all, page...)
 		return nil
 	})
-	if err != nil {
-		w.T.Fatalf("events: %v", err)
-	}
+	w.succeeds(nil, err)
 	return all
 }
 

@@ -19,9 +19,7 @@ const pauseSettles = time.Minute + ledger.SettleTime
 func (w *World) recalls(note string, applied bool) sale.Sale {
 	w.T.Helper()
 	r := sale.Recall{SaleID: "moutai", Author: sale.Author{Note: note}}
-	if err := r.Check(); err != nil {
-		w.T.Fatalf("check recall: %v", err)
-	}
+	w.succeeds(nil, r.Check())
 	got, err := w.Environment().Recall(w.Ctx, r)
 	if err != nil || got.Applied != applied || !got.Sale.IsRecalled() || !got.Sale.Paused {
 		w.T.Fatalf("recall: %+v (%v), want it applied: %t", got, err, applied)

@@ -122,15 +122,11 @@ func (p *past) remember(users ...string) {
 	}
 	for _, saleID := range []string{"moutai", ""} {
 		refunds, err := p.Environment().Refunds(p.Ctx, saleID)
-		if err != nil {
-			p.T.Fatal(err)
-		}
+		p.succeeds(nil, err)
 		p.lost.Refunds = append(p.lost.Refunds, refunds...)
 	}
 	changes, _, err := p.Environment().Trail(p.Ctx, "moutai", 9)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	p.succeeds(nil, err)
 	for _, c := range changes {
 		switch c.Action {
 		case sale.ActionAdd:
@@ -145,9 +141,7 @@ func (p *past) remember(users ...string) {
 func (p *past) replays(l *ledger.Ledger, write bool) maintenance.Replayed {
 	p.T.Helper()
 	done, err := maintenance.Of(l).Replay(p.Ctx, p.scanner(), p.lost, write)
-	if err != nil {
-		p.T.Fatalf("replay: %v", err)
-	}
+	p.succeeds(nil, err)
 	return done
 }
 

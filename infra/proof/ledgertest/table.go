@@ -209,17 +209,13 @@ func (w *World) tamper(pk, sk, update string, values map[string]types.AttributeV
 			in.ExpressionAttributeNames = map[string]string{"#" + reserved: reserved}
 		}
 	}
-	if _, err := look(w.Ctx, w.Engine.API.UpdateItem, in); err != nil {
-		w.T.Fatal(err)
-	}
+	w.succeeds(look(w.Ctx, w.Engine.API.UpdateItem, in))
 }
 
 // place writes an item behind the ledger's back.
 func (w *World) place(it map[string]types.AttributeValue) {
 	w.T.Helper()
-	if _, err := look(w.Ctx, w.Engine.API.PutItem, &dynamodb.PutItemInput{TableName: &w.Engine.Table, Item: it}); err != nil {
-		w.T.Fatal(err)
-	}
+	w.succeeds(look(w.Ctx, w.Engine.API.PutItem, &dynamodb.PutItemInput{TableName: &w.Engine.Table, Item: it}))
 }
 
 // moved is an item under another key.
@@ -254,9 +250,7 @@ func (w *World) table() table {
 	in := &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)}
 	for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
 		page, err := look(w.Ctx, w.Engine.API.(maintenance.Scanner).Scan, in)
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		w.succeeds(nil, err)
 		for _, it := range page.Items {
 			all[keyOf(it)] = it
 		}

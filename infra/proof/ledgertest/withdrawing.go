@@ -60,16 +60,6 @@ var withdrawing = map[string]func(*testing.T, *World){
 		w.hasNoItem("SALE#moutai", "WITHDRAWN#typo#4")
 		w.withdraws(w.Environment(), "another", 2, done(2, 3, 4, true))
 	},
-	"a unit that was sold is not withdrawn, and the answer says how many were": func(t *testing.T, w *World) {
-		w.Open(6, 3)
-		w.bought(people(4)...)
-		w.withdraws(w.Ledger, "typo", 100, done(2, 4, 3, true))
-		w.left(0, 0, 0)
-		// The withdrawal has ended: it takes nothing of what comes later.
-		w.Add("s", 5)
-		w.withdraws(w.Environment(), "typo", 100, done(2, 9, 3, false))
-		w.left(2, 2, 1)
-	},
 	"a withdrawal of all units sells the sale out": func(t *testing.T, w *World) {
 		w.Open(6, 3)
 		w.bought("alice")

@@ -98,13 +98,9 @@ func (w *World) Open(stock int64, shards int) sale.Creation {
 // Create creates a sale, or ends the test.
 func (w *World) Create(c sale.Creation) ledger.Seeding {
 	w.T.Helper()
-	if err := c.Check(); err != nil {
-		w.T.Fatalf("check creation: %v", err)
-	}
+	w.succeeds(nil, c.Check())
 	s, err := w.Ledger.Create(w.Ctx, c)
-	if err != nil {
-		w.T.Fatalf("create: %v", err)
-	}
+	w.succeeds(nil, err)
 	return s
 }
 
@@ -162,9 +158,7 @@ func (w *World) BuyWith(user, key string) (ledger.PurchaseResult, error) {
 // Accepted expects that a purchase is accepted.
 func (w *World) Accepted(p ledger.PurchaseResult, err error) ledger.PurchaseResult {
 	w.T.Helper()
-	if err != nil {
-		w.T.Fatalf("purchase: %v", err)
-	}
+	w.succeeds(nil, err)
 	return p
 }
 
@@ -239,13 +233,9 @@ func PaymentOf(orderID uint64, reference string) sale.Payment {
 // Settles records a payment, or ends the test.
 func (w *World) Settles(p sale.Payment) ledger.Settlement {
 	w.T.Helper()
-	if err := p.Check(); err != nil {
-		w.T.Fatalf("check payment: %v", err)
-	}
+	w.succeeds(nil, p.Check())
 	done, err := w.Environment().Pay(w.Ctx, p)
-	if err != nil {
-		w.T.Fatalf("pay: %v", err)
-	}
+	w.succeeds(nil, err)
 	return done
 }
 
@@ -270,13 +260,9 @@ func (w *World) refunded(p sale.Payment, saleID, user string, reason sale.Refund
 func (w *World) ReleasesBy(l *ledger.Ledger) ledger.ReleaseResult {
 	w.T.Helper()
 	listing, err := l.Listing(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatalf("listing: %v", err)
-	}
+	w.succeeds(nil, err)
 	done, err := l.ReleaseDue(w.Ctx, listing, grace)
-	if err != nil {
-		w.T.Fatalf("release: %v", err)
-	}
+	w.succeeds(nil, err)
 	return done
 }
 
@@ -312,9 +298,7 @@ func (w *World) states(want map[string]sale.ClaimState) {
 func (w *World) Cancels(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", user); err != nil {
-			w.T.Fatalf("cancel: %v", err)
-		}
+		w.succeeds(w.Ledger.Cancel(w.Ctx, "moutai", user))
 	}
 }
 
@@ -322,9 +306,7 @@ func (w *World) Cancels(users ...string) {
 func (w *World) Current() sale.Sale {
 	w.T.Helper()
 	s, err := w.Environment().Sale(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatalf("sale: %v", err)
-	}
+	w.succeeds(nil, err)
 	return s
 }
 
@@ -332,18 +314,14 @@ func (w *World) Current() sale.Sale {
 func (w *World) Listing() ledger.Listing {
 	w.T.Helper()
 	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-	if err != nil {
-		w.T.Fatalf("listing: %v", err)
-	}
+	w.succeeds(nil, err)
 	return listing
 }
 
 func (w *World) claimOf(user string) sale.Claim {
 	w.T.Helper()
 	c, err := w.Environment().Claim(w.Ctx, "moutai", user)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.succeeds(nil, err)
 	return c
 }
 
@@ -351,18 +329,14 @@ func (w *World) claimOf(user string) sale.Claim {
 func (w *World) Add(seedID string, units int64) ledger.Seeding {
 	w.T.Helper()
 	s, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units})
-	if err != nil {
-		w.T.Fatalf("add: %v", err)
-	}
+	w.succeeds(nil, err)
 	return s
 }
 
 func (w *World) edit(e sale.Edit) ledger.Edited {
 	w.T.Helper()
 	s, err := w.Ledger.Edit(w.Ctx, e)
-	if err != nil {
-		w.T.Fatalf("edit: %v", err)
-	}
+	w.succeeds(nil, err)
 	return s
 }
 
@@ -380,9 +354,7 @@ func (w *World) marksRefunded(saleID, payment string) {
 func (w *World) refunds(saleID string) []sale.Refund {
 	w.T.Helper()
 	all, err := w.Environment().Refunds(w.Ctx, saleID)
-	if err != nil {
-		w.T.Fatalf("refunds: %v", err)
-	}
+	w.succeeds(nil, err)
 	return all
 }
 
