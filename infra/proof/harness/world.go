@@ -168,39 +168,39 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 		e.ClaimIDs = append(e.ClaimIDs, id)
 		return id
 	}
-	book := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID, Secret: secret})
+	l := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID, Secret: secret})
 	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
 	log := telemetry.New(logOf{e}, string(f), now)
 	switch f {
 	case Replaying:
 		e.replay = func(ctx context.Context, lost maintenance.Lost) (maintenance.Replayed, error) {
-			return maintenance.Of(book).Replay(ctx, tableAPI{e}, lost, true)
+			return maintenance.Of(l).Replay(ctx, tableAPI{e}, lost, true)
 		}
 	case Publishing:
 		api := busAPI{e}
 		e.publish = publishhandler.New(eventbus.New(api, busName, w.random), publishhandler.NewFailureQueue(api, "failures"), telemetry.New(io.Discard, string(f), now), now).Handle
 	case Paying:
-		e.http = payhandler.New(book, webhooksOf(), log, now).Handle
+		e.http = payhandler.New(l, webhooksOf(), log, now).Handle
 	case Releasing:
-		h := releasehandler.New(book, Grace, log)
+		h := releasehandler.New(l, Grace, log)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Purchasing:
-		h := purchasehandler.New(book, sender, log, now)
+		h := purchasehandler.New(l, sender, log, now)
 		h.Times = DrawTimes
 		e.http = h.Handle
 	case Querying:
-		e.http = queryhandler.New(book, log, now).Handle
+		e.http = queryhandler.New(l, log, now).Handle
 	case Finalizing:
-		e.batch = finalizehandler.New(book, log, now).Handle
+		e.batch = finalizehandler.New(l, log, now).Handle
 	case Seeding:
-		h := seedhandler.New(book, log, now)
+		h := seedhandler.New(l, log, now)
 		h.Desk.DrawLead = DrawTimes.Lead()
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Drawing:
-		h := drawhandler.New(book, beacon.Quicknet, w.Dice, DrawTimes, log, now)
+		h := drawhandler.New(l, beacon.Quicknet, w.Dice, DrawTimes, log, now)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Reconciling:
-		h := reconcilehandler.New(book, sender, log, now)
+		h := reconcilehandler.New(l, sender, log, now)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	}
 	return e

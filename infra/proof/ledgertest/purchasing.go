@@ -140,8 +140,8 @@ var purchasing = map[string]func(*testing.T, *World){
 			{c.OpensAt, w.Now(), sale.Closed},
 		} {
 			w.succeeds(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", OpensAt: window.opens, ClosesAt: window.closes}))
-			for name, book := range map[string]*ledger.Ledger{"old": w.Ledger, "new": w.Environment()} {
-				_, err := book.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint(name, i)})
+			for name, l := range map[string]*ledger.Ledger{"old": w.Ledger, "new": w.Environment()} {
+				_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint(name, i)})
 				hasCode(t, window.want, err, "window %v to %v at %v, %s environment", window.opens, window.closes, w.Now(), name)
 			}
 		}
