@@ -3,7 +3,6 @@ package preflight
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,14 +13,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	apigatewaytypes "github.com/aws/aws-sdk-go-v2/service/apigateway/types"
 	cloudformation "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
-	"github.com/aws/smithy-go"
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
@@ -52,61 +51,20 @@ func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error)
 	if err != nil {
 		return l, err
 	}
-	var gateway struct {
-		ThrottleSettings struct{ RateLimit float64 }
-	}
-	if err := a.gateway(ctx, "/account", &gateway); err != nil {
+	gateway, err := apigateway.NewFromConfig(a.AWS).GetAccount(ctx, &apigateway.GetAccountInput{})
+	if err != nil {
 		return l, err
 	}
+	throttle := cmp.Or(gateway.ThrottleSettings, &apigatewaytypes.ThrottleSettings{})
 	concurrency := cmp.Or(settings.AccountLimit, &lambdatypes.AccountLimit{})
 	l = Limits{
 		Account: aws.ToString(who.Account) + " as " + aws.ToString(who.Arn), Concurrency: int(concurrency.ConcurrentExecutions), Unreserved: int(aws.ToInt32(concurrency.UnreservedConcurrentExecutions)),
-		TableWrites: int(aws.ToInt64(units.TableMaxWriteCapacityUnits)), Rate: gateway.ThrottleSettings.RateLimit,
+		TableWrites: int(aws.ToInt64(units.TableMaxWriteCapacityUnits)), Rate: throttle.RateLimit,
 	}
 	if l.Concurrency == 0 || l.TableWrites == 0 || l.Rate == 0 {
 		return l, errors.New("an answer has no limit")
 	}
 	return l, a.deployed(ctx, stack, &l)
-}
-
-// gateway reads a resource of API Gateway, whose SDK package is larger than all that is asked of it here.
-func (a Account) gateway(ctx context.Context, resource string, into any) error {
-	like, err := lambda.NewDefaultEndpointResolverV2().ResolveEndpoint(ctx, lambda.EndpointParameters{Region: &a.AWS.Region}) // it knows partitions
-	if err != nil {
-		return fmt.Errorf("call API Gateway: %w", err)
-	}
-	address := cmp.Or(aws.ToString(a.AWS.BaseEndpoint), "https://"+strings.Replace(like.URI.Host, "lambda", "apigateway", 1)) + resource
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return fmt.Errorf("call API Gateway: %w", err)
-	}
-	by, err := a.AWS.Credentials.Retrieve(ctx)
-	if err == nil {
-		err = v4.NewSigner().SignHTTP(ctx, by, request, fmt.Sprintf("%x", sha256.Sum256(nil)), "apigateway", a.AWS.Region, time.Now())
-	}
-	if err != nil {
-		return fmt.Errorf("call API Gateway: %w", err)
-	}
-	response, err := a.AWS.HTTPClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("call API Gateway: %w", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	switch {
-	case err != nil:
-	case response.StatusCode != http.StatusOK:
-		var said struct{ Message string }
-		_ = json.Unmarshal(text, &said) // without it, the code has to do
-		code, _, _ := strings.Cut(response.Header.Get("X-Amzn-Errortype"), ":")
-		err = &smithy.GenericAPIError{Code: cmp.Or(code, response.Status), Message: said.Message}
-	default:
-		err = json.Unmarshal(text, into)
-	}
-	if err != nil {
-		return fmt.Errorf("operation error API Gateway: GetAccount, %w", err)
-	}
-	return nil
 }
 
 // deployed adds what the stack has so far: its parameters, and the warm throughput of a table of its own.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
@@ -59,24 +58,6 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 		answers["DescribeStacks"], answers["DescribeTable"] = tt.stack, `{"Table":{"WarmThroughput":{"ReadUnitsPerSecond":20000,"WriteUnitsPerSecond":40000,"Status":"ACTIVE"}}}`
 		if got, err := account(t, answers).Limits(t.Context(), "shop"); err != nil || !cmp.Equal(tt.want, got) {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, cmp.Diff(tt.want, got))
-		}
-	}
-}
-
-// asked is an HTTP client that only notes whom it is to ask.
-type asked struct{ host string }
-
-func (a *asked) Do(r *http.Request) (*http.Response, error) {
-	a.host = r.URL.Host
-	return nil, context.Canceled
-}
-
-func TestAPIGatewayIsAskedAtTheAddressOfTheRegionsPartition(t *testing.T) {
-	for region, want := range map[string]string{"eu-west-1": "apigateway.eu-west-1.amazonaws.com", "cn-north-1": "apigateway.cn-north-1.amazonaws.com.cn"} {
-		var to asked
-		a := Account{AWS: aws.Config{Region: region, HTTPClient: &to, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}}
-		if err := a.gateway(t.Context(), "/account", nil); err == nil || to.host != want {
-			t.Errorf("%s: %s is asked (%v), want %s", region, to.host, err, want)
 		}
 	}
 }

@@ -103,11 +103,6 @@ func declarations(t *testing.T) string {
 	return path
 }
 
-// reserves was how an earlier release reserved that many environments for PurchaseFunction, and 33 for others.
-func reserves(purchase int) string {
-	return fmt.Sprintf("Purchase:%d,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:0", purchase)
-}
-
 func seeded(opens, closes string) string {
 	return fmt.Sprintf(`{"action":"create","saleId":"s","opensAt":%q,"closesAt":%q}`, opens, closes)
 }
@@ -263,9 +258,9 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 			a.limits.Unreserved = 480
 			a.limits.Deployed["PurchaseReservedConcurrency"], a.limits.Deployed["FinalizeMaximumConcurrency"] = "520", "20"
 		}},
-		{OK, "what this stack has reserved before by an earlier release's list", "", func(a *attempt) {
+		{Warning, "what this stack has reserved before by an earlier release's list", "which is gone: write that of Purchase", func(a *attempt) {
 			a.limits.Unreserved = 480
-			a.limits.Deployed["ReservedConcurrency"] = reserves(500)
+			a.limits.Deployed["ReservedConcurrency"] = "Purchase:500,Query:0,Page:0,Pay:0,Operate:10,Finalize:20,Reconcile:1,Release:1,Draw:1,Publish:0"
 		}},
 		{OK, "a first deployment", "", func(a *attempt) { a.limits.Deployed = nil }},
 		{OK, "a table as warm as it is to be", "", func(a *attempt) { a.limits.WarmWrites = 20_000 }},
@@ -324,60 +319,20 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 
 // Each parameter of an earlier release, as a file gives it or the stack has it, is named with what takes its place.
 func TestParametersThatAreGoneAreNamedWithWhatTakesTheirPlace(t *testing.T) {
-	front := []string{"CreateFront", "true", "OriginSecret", secret}
-	for _, tt := range []struct {
-		name, value, says string
-		with, taken       []string // what is given besides, and the lines that the finding asks for
-	}{
-		{"PurchaseThrottle", "9000/4000", "write PurchaseRate=9000", nil, []string{"PurchaseRate", "9000"}},
-		{"QueryThrottle", "20/9", "write QueryRate=20", nil, []string{"QueryRate", "20"}},
-		{"PageThrottle", "9/9", "leave it out: each route of the page admits 1,200", nil, nil},
-		{"PaymentThrottle", "9/9", "leave it out: the API admits 200 webhooks", nil, nil},
-		{"ReservedConcurrency", reserves(300), "write PurchaseReservedConcurrency=300", nil, []string{"PurchaseReservedConcurrency", "300"}},
-		{"DrawSeconds", "1/2/3", "leave it out: a roll is read after 900 s", nil, nil},
-		{"SignIn", "https://a/x,https://a/y,shop,openid buy", `write SignInAuthorizeUrl=https://a/x SignInTokenUrl=https://a/y SignInClientId=shop SignInScopes="openid buy"`, nil,
-			[]string{"SignInAuthorizeUrl", "https://a/x", "SignInTokenUrl", "https://a/y", "SignInClientId", "shop", "SignInScopes", "openid buy"}},
-		{"OperatorSignIn", "https://a/x,https://a/y,staff,openid", "write OperatorSignInAuthorizeUrl=https://a/x OperatorSignInTokenUrl=https://a/y OperatorSignInClientId=staff OperatorSignInScopes=openid", nil,
-			[]string{"OperatorSignInAuthorizeUrl", "https://a/x", "OperatorSignInTokenUrl", "https://a/y", "OperatorSignInClientId", "staff"}},
-		{"ApiDomainName", "shop.example", "write DomainName=shop.example", nil, []string{"DomainName", "shop.example", "CertificateArn", certificate}},
-		{"ApiDomainName", "api.example", "leave it out: there is one domain", front, nil},
-		{"ApiCertificateArn", certificate, "write CertificateArn=" + certificate, nil, []string{"CertificateArn", certificate}},
-		{"FrontDomainName", "shop.example", "write DomainName=shop.example", front, []string{"DomainName", "shop.example", "CertificateArn", certificate}},
-		{"FrontCertificateArn", certificate, "leave it out: there is one domain", nil, nil},
-		{"JwtScope", "buy", "leave it out: any token of JwtIssuer", nil, nil},
-		{"WarmReadUnitsPerSecond", "20000", "leave it out: the table keeps", nil, nil},
-		{"WriteUnitsAlarm", "9", "leave it out: TableSpendingAlarm", nil, nil},
-		{"FrontRequestLimit", "9000", "leave it out: the created web ACL blocks", nil, nil},
-		{"FrontPurchaseLimit", "900", "name a web ACL of yours by FrontWebAclArn", nil, nil},
-		{"EligibilityTimeoutMs", "500", "leave it out: PurchaseFunction waits 300 ms", nil, nil},
-		{"ReleaseGraceSeconds", "0", "leave it out: an unpaid order is released 120 s", nil, nil},
-		{"SeedScheduleTimezone", "Asia/Shanghai", "leave it out: SeedScheduleExpression is in UTC", nil, nil},
-		{"LogLevel", "DEBUG", "leave it out: functions log at INFO", nil, nil},
-	} {
-		given := said(findings(t, func(a *attempt) { a.give(append(tt.with, tt.name, tt.value)...) }), Failed)
-		if !strings.Contains(given, tt.name+"="+tt.value+" is gone: ") || !strings.Contains(given, tt.says) || strings.Contains(given, "\n") {
-			t.Errorf("%s is given: %s, want %q", tt.name, given, tt.says)
-		}
-		deployed := func(value string, more ...string) string {
-			return said(findings(t, func(a *attempt) {
-				a.limits.Deployed[tt.name] = value
-				a.give(append(tt.with, more...)...)
-			}), Warning)
-		}
-		if all := deployed(tt.value); !strings.Contains(all, "the stack has "+tt.name+"="+tt.value+", which is gone: ") || !strings.Contains(all, tt.says) {
-			t.Errorf("the stack has %s: %q, want %q", tt.name, all, tt.says)
-		}
-		if all := deployed(gone[tt.name].was); strings.Contains(all, "gone") {
-			t.Errorf("the stack has %s as it is by default: %q", tt.name, all)
-		}
-		if all := deployed(tt.value, tt.taken...); len(tt.taken) > 0 && strings.Contains(all, "gone") {
-			t.Errorf("what takes the place of %s is given: %q", tt.name, all)
-		}
-	}
 	text, err := os.ReadFile(declarations(t))
-	for name := range gone {
+	for name, row := range gone {
 		if err != nil || bytes.Contains(text, []byte("\n  "+name+":\n    Type:")) {
 			t.Errorf("%v: the template has %s", err, name)
+		}
+		deployed := func(value string) string {
+			return said(findings(t, func(a *attempt) { a.limits.Deployed[name] = value }), Warning)
+		}
+		given := said(findings(t, func(a *attempt) { a.give(name, "x") }), Failed)
+		if want := name + "=x is gone: " + row.says; given != "parameters: "+want {
+			t.Errorf("%s is given: %q, want %q", name, given, want)
+		}
+		if had, want := deployed("x"), "parameters: the stack has "+name+"=x, which is gone: "+row.says; had != want || deployed(row.was) != "" {
+			t.Errorf("the stack has %s: %q, and by default %q, want %q", name, had, deployed(row.was), want)
 		}
 	}
 }

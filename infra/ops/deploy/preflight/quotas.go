@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"context"
+	"strings"
 
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/place"
@@ -124,8 +125,9 @@ func (r *report) concurrency(l Limits) {
 	}
 	wanted := reserved(purchase, r.number("FinalizeMaximumConcurrency"))
 	own := reserved(number(l.Deployed["PurchaseReservedConcurrency"]), number(l.Deployed["FinalizeMaximumConcurrency"]))
-	for _, n := range listed(l.Deployed["ReservedConcurrency"]) {
-		own += n
+	for one := range strings.SplitSeq(l.Deployed["ReservedConcurrency"], ",") { // of an earlier release: Purchase:400,Query:0
+		_, n, _ := strings.Cut(one, ":")
+		own += number(n)
 	}
 	free := l.Unreserved + own - keptFree
 	r.check(wanted+provisioned == 0 || wanted+provisioned <= free, "Lambda concurrency",

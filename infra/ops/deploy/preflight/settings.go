@@ -34,9 +34,8 @@ func (r *report) values() {
 	for _, p := range r.Template.Parameters {
 		if p.Missing {
 			fail("%s has no value: set it in the file's section or give it by --parameters", p.Name)
-		} else if _, was := gone[p.Name]; was {
-			says, _ := r.instead(p.Name, p.Value)
-			fail("%s=%s is gone: %s", p.Name, p.Value, says)
+		} else if now, was := gone[p.Name]; was {
+			fail("%s=%s is gone: %s", p.Name, p.Value, now.says)
 		} else if p.Problem != "" {
 			fail("%s=%q: %s", p.Name, p.Value, p.Problem)
 		}
