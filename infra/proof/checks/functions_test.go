@@ -58,7 +58,7 @@ func TestAFunctionIsGivenExactlyTheVariablesThatItsCodeReads(t *testing.T) {
 		given, code := f.variables(), needsOf(t, f.folder()).variables
 		for name, at := range code {
 			if given[name].Node == nil {
-				f.errorf(t, "%s is not given %s, which %s reads", f.id, name, deployed(t).position(at))
+				f.errorf(t, "%s is not given %s, which %s reads", f.id, name, at)
 			}
 		}
 		for name, value := range given {
