@@ -113,9 +113,7 @@ func paidTooLate(d drill) {
 	}
 	i := d.meet("an order was paid after its unit was released", saleID)
 	d.pay(saleID, order, http.StatusOK)
-	i.see()
-	i.do(0)
-	i.then()
+	i.follow()
 }
 
 func paidAndNotDelivered(d drill) {
@@ -125,9 +123,7 @@ func paidAndNotDelivered(d drill) {
 	i := d.meet("a paid order must not be delivered: it is the wrong one, or its money went back at the provider", saleID)
 	i.own("523415642750058497", order)
 	d.pay(saleID, order, http.StatusOK)
-	i.see()
-	i.do(0)
-	i.then()
+	i.follow()
 }
 
 // paidAndNotReported: the runbook names an order, and this one has another id and price.
@@ -136,7 +132,5 @@ func paidAndNotReported(d drill) {
 	d.openUnpaid(saleID, time.Hour)
 	i := d.meet("paid, but not shown: the provider has the payment, and its webhook does not come", saleID)
 	i.own("523415642750058497", d.order(saleID, "alice"), "149900", strconv.Itoa(client.Price), "CNY", client.Currency)
-	i.see()
-	i.doAll()
-	i.then()
+	i.follow()
 }

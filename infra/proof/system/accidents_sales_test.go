@@ -22,9 +22,7 @@ func tooManyUnits(d drill) {
 	d.open(saleID, 10_000, 4) // 1,000 were meant
 	i := d.meet("a sale has too many units", saleID)
 	d.sell(saleID, "ada", "ben", "cem")
-	i.see()
-	i.do(0)
-	i.then()
+	i.follow()
 	d.sell(saleID, "dan")
 }
 
@@ -50,9 +48,7 @@ func stockWrittenByHand(d drill) {
 	d.sell(saleID, usersOf(0, 4, 3, "early-")...)
 	d.writeStock(saleID, 0, 40)
 	i := d.meet("somebody wrote a stock by hand", saleID)
-	i.see()
-	i.doAll()
-	i.then()
+	i.follow()
 	d.sell(saleID, usersOf(0, 4, 1, "late-")...)
 }
 
@@ -72,9 +68,7 @@ func unitsBehindAMark(d drill) {
 	})
 	d.writeStock(saleID, 1, 22)
 	i := d.meet("somebody put units back into a shard that was sold out", saleID)
-	i.see()
-	i.doAll()
-	i.then()
+	i.follow()
 	d.sell(saleID, usersOf(1, 4, 1, "late-")...)
 }
 
@@ -148,9 +142,7 @@ func lateSeeding(d drill) {
 	d.create(late)
 	i := d.meet("a sale was seeded when its window was over, or twice", saleID)
 	d.create(late)
-	i.see()
-	i.do(0)
-	i.then()
+	i.follow()
 	d.sell(saleID, "ada", "ben")
 }
 

@@ -136,12 +136,14 @@ func (i *incident) do(n int) {
 	}
 }
 
-// doAll runs all commands of the runbook.
-func (i *incident) doAll() {
+// follow goes through the whole row.
+func (i *incident) follow() {
 	i.Helper()
+	i.see()
 	for n := range i.row.do {
 		i.do(n)
 	}
+	i.then()
 }
 
 // then looks until the runbook's last lines show, and ends the accident.

@@ -73,8 +73,8 @@ func (v visit) forgeries() map[string][]string {
 	return map[string][]string{
 		"that is missing":       nil,
 		"for another audience":  bearer(v.signed(c.with(fields{"aud": "another"}))),
-		"signed by another key": bearer(v.forge(mallory, c.text())),
-		"with another user":     bearer(v.remember(parts[0] + "." + segment(v.claims("victim").text()) + "." + parts[2])),
+		"signed by another key": bearer(v.forge(mallory, c)),
+		"with another user":     bearer(v.remember(parts[0] + "." + strings.Split(v.token("victim"), ".")[1] + "." + parts[2])),
 	}
 }
 

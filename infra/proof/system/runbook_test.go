@@ -139,26 +139,3 @@ func stepsOf(cell string, updates []string) (steps []step) {
 	}
 	return steps
 }
-
-func TestARowIsReadAsItIsMeant(t *testing.T) {
-	rows, err := rowsOf("\n## When something looks wrong\n\n| accident | see | do | then | after |\n|---|---|---|---|---|\n" +
-		"| fire (`FireAlarm`) | in the log `hot`; `flashsale sale list`: `moutai … 3 balanced`, `1 more` | leave; `flashsale sale pause moutai`; the second update [below](#x); `EligibilityFailOpen=true` helps | in the terminal `cold` | 2 s |\n" +
-		"\n## More\n\n| a | b |\n|---|---|\n```sh\naws dynamodb update-item --key 'a' \\\n    --one 1\naws dynamodb update-item --key 'moutai' \\\n    --two 2\n```\n")
-	if err != nil || len(rows) != 1 {
-		t.Fatalf("%v, %v", rows, err)
-	}
-	want := "{fire [{2  [hot]} {0 flashsale sale list [moutai … 3 balanced 1 more]}] " +
-		"[{0 flashsale sale pause moutai []} {3 aws dynamodb update-item --key 'moutai' \\\n    --two 2 []}] [{1  [cold]}]}"
-	if got := fmt.Sprint(rows["fire"]); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	s := rows["fire"].see[1]
-	for out, want := range map[string]string{
-		"autumn   OPEN  3   balanced\n1 more\n": "", "autumn OPEN 4 balanced\n1 more": s.lines[0], "autumn OPEN\n3 balanced 1 more": s.lines[0],
-		"autumn OPEN 3 balanced": s.lines[1], "autumn OPEN 3 balanced\n1 moreover": s.lines[1],
-	} {
-		if missing := s.missing(out, "autumn"); missing != want {
-			t.Errorf("%q lacks %q, want %q", out, missing, want)
-		}
-	}
-}
