@@ -3,7 +3,7 @@ package system
 import (
 	"crypto/rand"
 	"crypto/rsa"
-	"fmt"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/client"
@@ -29,12 +30,13 @@ func (v visit) stored() map[string]string {
 			v.t.Fatal(err)
 		}
 		for _, it := range page.Items {
-			texts := map[string]any{}
-			for name, value := range it {
-				texts[name] = textOf(value)
+			pk, sk := it["pk"].(*types.AttributeValueMemberS).Value, it["sk"].(*types.AttributeValueMemberS).Value
+			text, err := json.Marshal(it)
+			if err != nil {
+				v.t.Fatal(err)
 			}
-			if texts["pk"] != "SALES" {
-				all[fmt.Sprint(texts["pk"], " | ", texts["sk"])] = fmt.Sprint(texts) // in the order of the names
+			if pk != "SALES" {
+				all[pk+" | "+sk] = string(text)
 			}
 		}
 	}

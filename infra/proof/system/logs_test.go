@@ -11,28 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
-
-// textOf is an attribute's value for people.
-func textOf(value types.AttributeValue) any {
-	switch v := value.(type) {
-	case *types.AttributeValueMemberS:
-		return v.Value
-	case *types.AttributeValueMemberN:
-		return v.Value
-	case *types.AttributeValueMemberNS:
-		return slices.Sorted(slices.Values(v.Value))
-	case *types.AttributeValueMemberSS:
-		return slices.Sorted(slices.Values(v.Value))
-	case *types.AttributeValueMemberB:
-		return v.Value
-	case *types.AttributeValueMemberBOOL:
-		return v.Value
-	}
-	return fmt.Sprintf("%T", value)
-}
 
 // remember has the logs searched for the claims and the signature of a token at the end; the header
 // is the same for all tokens.
