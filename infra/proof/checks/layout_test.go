@@ -3,7 +3,9 @@ package checks
 import (
 	"go/ast"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestNoTestIsSkipped(t *testing.T) {
@@ -45,4 +47,16 @@ func TestAnEnvironmentAgesByOneWallClock(t *testing.T) {
 func isName(e ast.Expr, name string) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && id.Name == name
+}
+
+func TestNoLineOfTheProductIsWiderThan120Columns(t *testing.T) {
+	for _, s := range sources(t) {
+		if isDeployed(s) {
+			for i, line := range strings.Split(strings.ReplaceAll(read(t, s.path), "\t", "    "), "\n") {
+				if n := utf8.RuneCountInString(line); n > 120 {
+					t.Errorf("%s:%d has %d columns, with a tab as four", s.path, i+1, n)
+				}
+			}
+		}
+	}
 }
