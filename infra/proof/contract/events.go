@@ -3,7 +3,6 @@ package contract
 import (
 	"bytes"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -56,15 +55,11 @@ func (e Events) Check(envelope []byte) error {
 	if err != nil {
 		return fmt.Errorf("check event: %w", err)
 	}
-	var kind struct {
-		Type string `json:"detail-type"`
-	}
-	if err := json.Unmarshal(envelope, &kind); err != nil {
-		return fmt.Errorf("check event: %w", err)
-	}
-	schema := e[kind.Type]
+	members, _ := event.(map[string]any)
+	kind, _ := members["detail-type"].(string)
+	schema := e[kind]
 	if schema == nil {
-		return fmt.Errorf("check event: no schema of the type %q", kind.Type)
+		return fmt.Errorf("check event: no schema of the type %q", kind)
 	}
 	if err := schema.Validate(event); err != nil {
 		return fmt.Errorf("check event: %w", err)
