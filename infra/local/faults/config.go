@@ -188,12 +188,12 @@ type plan struct {
 
 // plan decides what happens to the n-th call. The decision depends only on the seed,
 // the number and the kind of call.
-func (c Config) plan(n uint64, call call) plan {
+func (c Config) plan(n uint64, of request) plan {
 	chance := rand.New(rand.NewPCG(c.Seed, n))
 	p := plan{
-		wait: randomUpTo(chance, c.Latency), late: randomUpTo(chance, c.LateBy), some: randomSubset(chance, call.actions),
+		wait: randomUpTo(chance, c.Latency), late: randomUpTo(chance, c.LateBy), some: randomSubset(chance, of.actions),
 	}
-	p.kind = c.draw(chance.Float64(), call.class)
+	p.kind = c.draw(chance.Float64(), of.class)
 	return p
 }
 

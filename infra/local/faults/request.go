@@ -19,25 +19,24 @@ const dynamoPrefix = "DynamoDB_20120810."
 // classes has the calls of the functions.
 var classes = map[string]class{
 	dynamoPrefix + "GetItem": read, dynamoPrefix + "BatchGetItem": read, dynamoPrefix + "Query": read, dynamoPrefix + "Scan": read,
-	dynamoPrefix + "TransactGetItems": read,
-	dynamoPrefix + "PutItem":          write, dynamoPrefix + "UpdateItem": write, dynamoPrefix + "DeleteItem": write,
+	dynamoPrefix + "PutItem": write, dynamoPrefix + "UpdateItem": write, dynamoPrefix + "DeleteItem": write,
 	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "BatchExecuteStatement": batch,
 	"AmazonSQS.SendMessage": sending,
 }
 
-// call is the part of a request that the faults depend on.
-type call struct {
+// request is the part of a request that the faults depend on.
+type request struct {
 	class   class
 	actions int // of a transaction
 }
 
-// readCall reads a request's X-Amz-Target and body. An invalid transaction has no actions:
+// readRequest reads a request's X-Amz-Target and body. An invalid transaction has no actions:
 // the engine will refuse it.
-func readCall(target string, body []byte) call {
-	c := call{class: classes[target]}
-	var request struct{ TransactItems []json.RawMessage }
-	if c.class == transaction && json.Unmarshal(body, &request) == nil {
-		c.actions = len(request.TransactItems)
+func readRequest(target string, body []byte) request {
+	c := request{class: classes[target]}
+	var read struct{ TransactItems []json.RawMessage }
+	if c.class == transaction && json.Unmarshal(body, &read) == nil {
+		c.actions = len(read.TransactItems)
 	}
 	return c
 }

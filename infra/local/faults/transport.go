@@ -59,7 +59,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		clone.Body, clone.ContentLength, clone.GetBody = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 		return clone
 	}
-	c := readCall(r.Header.Get("X-Amz-Target"), body)
+	c := readRequest(r.Header.Get("X-Amz-Target"), body)
 	if c.class == untouched {
 		return t.Base.RoundTrip(again(r.Context()))
 	}
@@ -173,7 +173,7 @@ func cancelled(n int, some []int, why reason) refusal {
 }
 
 // conflicting refuses a call some of whose items are in another transaction.
-func conflicting(c call, some []int) refusal {
+func conflicting(c request, some []int) refusal {
 	if c.class == transaction {
 		return cancelled(c.actions, some, conflictReason)
 	}
@@ -181,7 +181,7 @@ func conflicting(c call, some []int) refusal {
 }
 
 // throttling refuses a call for lack of capacity.
-func throttling(c call, some []int) refusal {
+func throttling(c request, some []int) refusal {
 	if c.class == transaction {
 		return cancelled(c.actions, some, throttlingReason)
 	}
@@ -189,7 +189,7 @@ func throttling(c call, some []int) refusal {
 		"The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API.")
 }
 
-func internalError(c call) refusal {
+func internalError(c request) refusal {
 	if c.class == sending {
 		return refuse(http.StatusInternalServerError, "com.amazon.coral.service#InternalFailure", "We encountered an internal error. Please try again.")
 	}

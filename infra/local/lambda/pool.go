@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// pool is the processes of one function. There are never more than places, because a
-// process is started only by an invocation that has a place and finds no idle process.
+// pool is the processes of one function. There are never more than slots, because a
+// process is started only by an invocation that has a slot and finds no idle process.
 type pool struct {
 	service *Service
 	fn      Function
 	logs    *sink
 	limit   limit
-	places  chan struct{} // one element per running invocation; waiting ones are served in order
+	slots   chan struct{} // one element per running invocation; waiting ones are served in order
 
 	mu   sync.Mutex
 	all  map[*process]bool
@@ -25,7 +25,7 @@ type pool struct {
 }
 
 func newPool(s *Service, f Function, logs *sink, l limit) *pool {
-	return &pool{service: s, fn: f, logs: logs, limit: l, places: make(chan struct{}, f.Processes),
+	return &pool{service: s, fn: f, logs: logs, limit: l, slots: make(chan struct{}, f.Processes),
 		all: map[*process]bool{}, env: f.Env}
 }
 
@@ -39,7 +39,7 @@ func newLimit(n int) limit { return make(limit, n) }
 // enter waits for a process. It fails at once with ErrThrottled if the concurrency
 // limit is reached.
 func (p *pool) enter(ctx context.Context) (err error) {
-	// Otherwise select could choose a free place although the context is done.
+	// Otherwise select could choose a free slot although the context is done.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -54,7 +54,7 @@ func (p *pool) enter(ctx context.Context) (err error) {
 		}
 	}()
 	select {
-	case p.places <- struct{}{}:
+	case p.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for one of %d processes: %w", p.fn.Processes, context.Cause(ctx))
@@ -64,7 +64,7 @@ func (p *pool) enter(ctx context.Context) (err error) {
 }
 
 func (p *pool) leave() {
-	<-p.places
+	<-p.slots
 	<-p.limit
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"flashsale/infra/local/child"
-	"flashsale/infra/local/guard"
+	"flashsale/infra/local/loopback"
 )
 
 // process is one execution environment: a bootstrap program and its Runtime API. At any
@@ -38,13 +38,13 @@ type invocation struct {
 	result   chan outcome // holds the answer once the program gave one
 }
 
-// standing is the state of a process after an invocation.
-type standing int
+// afterwards is the state of a process after an invocation.
+type afterwards int
 
 const (
-	untouched standing = iota // it did not take the event, and must be ended
-	spent                     // it took the event, and must be ended
-	parked                    // it asks for its next event
+	untouched afterwards = iota // it did not take the event, and must be ended
+	spent                       // it took the event, and must be ended
+	parked                      // it asks for its next event
 )
 
 func startProcess(p *pool) (*process, error) {
@@ -60,7 +60,7 @@ func startProcess(p *pool) (*process, error) {
 		pool: p, log: p.newLog(), over: make(chan struct{}),
 		polled: make(chan struct{}, 1), events: make(chan *invocation), initFailed: make(chan []byte, 1),
 	}
-	proc.server = &http.Server{Handler: guard.Rules{}.Handler(proc.runtimeAPI())}
+	proc.server = &http.Server{Handler: loopback.Rules{}.Handler(proc.runtimeAPI())}
 	fn := p.fn
 	fn.Command = command
 	fn.Env, proc.version = p.environment()
@@ -96,7 +96,7 @@ func (p *process) end() {
 // run runs an event in the process: its start unless it is warm, the event, and its
 // request for the next one. Only that ends an invocation on Lambda, too; the time until
 // then counts against the timeout. The error is ErrClosed.
-func (p *process) run(e event, warm bool) (out outcome, took standing, err error) {
+func (p *process) run(e event, warm bool) (out outcome, took afterwards, err error) {
 	if !warm {
 		if out, ok, err := p.awaitInit(e.id); !ok {
 			return out, untouched, err
@@ -131,7 +131,7 @@ func (p *process) awaitInit(requestID string) (out outcome, ok bool, err error) 
 	return out, false, nil
 }
 
-func (p *process) exchange(e event) (outcome, standing, error) {
+func (p *process) exchange(e event) (outcome, afterwards, error) {
 	timeout, closing := p.pool.fn.Timeout, p.pool.service.ctx.Done()
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()

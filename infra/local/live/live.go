@@ -101,7 +101,7 @@ func (v *View) Run(ctx context.Context) error {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves GET / and what is below Prefix. The caller guards it: see package guard.
+// Handler serves GET / and what is below Prefix. The caller protects it: see package loopback.
 func (v *View) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/live.html") })

@@ -34,21 +34,21 @@ func TestAHandleIsForTheLastReceive(t *testing.T) {
 		url, other := f.queue("q"), f.queue("other")
 		f.send(url, "b")
 		old := f.one(url, 0).ReceiptHandle
-		f.fails("a message in flight is made visible", f.release(url, old), "")
-		f.fails("a visible one", f.release(url, old), notInFlight)
+		f.fails("a message in flight is made visible", f.makeVisible(url, old), "")
+		f.fails("a visible one", f.makeVisible(url, old), notInFlight)
 		last := f.one(url, 1).ReceiptHandle
-		f.fails("by the handle of an earlier receive", f.release(url, old), notInFlight)
+		f.fails("by the handle of an earlier receive", f.makeVisible(url, old), notInFlight)
 		f.fails("a deletion by the handle of an earlier receive", f.delete(url, old), "")
 		f.holds(url, "0", "1", "0")
 		for _, garbage := range []string{"garbage", "AAAA", *last + "A"} {
-			f.fails("garbage", f.release(url, &garbage), badHandle)
+			f.fails("garbage", f.makeVisible(url, &garbage), badHandle)
 			f.fails("garbage", f.delete(url, &garbage), badHandle)
 		}
 		f.fails("another queue's", f.delete(other, last), badHandle)
 		_, err := f.client.ChangeMessageVisibility(f.Context(), &awssqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: last, VisibilityTimeout: 10})
 		f.fails("another timeout than zero", err, unsupported)
 		time.Sleep(time.Second)
-		f.fails("when the timeout has passed", f.release(url, last), notInFlight)
+		f.fails("when the timeout has passed", f.makeVisible(url, last), notInFlight)
 		f.fails("a deletion when the timeout has passed", f.delete(url, last), "")
 		f.none(url)
 		f.fails("a deletion of a deleted message", f.delete(url, last), "")

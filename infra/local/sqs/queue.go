@@ -105,11 +105,11 @@ func (s *Server) Create(name string, attributes map[string]string) error {
 }
 
 // getQueueAttributes counts messages, which is all that anybody asks for.
-func (s *Server) getQueueAttributes(c call) (any, error) {
+func (s *Server) getQueueAttributes(r request) (any, error) {
 	in, err := decode[struct {
 		QueueUrl       string
 		AttributeNames []string
-	}](c)
+	}](r)
 	if err != nil {
 		return nil, err
 	}

@@ -46,8 +46,8 @@ type received struct {
 }
 
 // receiveMessage answers at once with visible messages, or waits for one.
-func (s *Server) receiveMessage(c call) (any, error) {
-	in, err := decode[receiveRequest](c)
+func (s *Server) receiveMessage(r request) (any, error) {
+	in, err := decode[receiveRequest](r)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func (s *Server) receiveMessage(c call) (any, error) {
 		left := time.Until(end)
 		err := s.with(in.QueueUrl, func(q *queue) error {
 			// A caller that has gone gets nothing: it could not delete it.
-			if c.ctx.Err() != nil {
-				return c.ctx.Err()
+			if r.ctx.Err() != nil {
+				return r.ctx.Err()
 			}
 			now := time.Now()
 			out.Messages = s.take(q, in, now)
@@ -77,7 +77,7 @@ func (s *Server) receiveMessage(c call) (any, error) {
 		if err != nil || len(out.Messages) > 0 || time.Until(end) <= 0 {
 			return out, err
 		}
-		s.wait(c.ctx, changed, left)
+		s.wait(r.ctx, changed, left)
 	}
 }
 
@@ -162,8 +162,8 @@ func (q *queue) find(text string) (*message, error) {
 	return m, nil
 }
 
-func (s *Server) deleteMessage(c call) (any, error) {
-	in, err := decode[struct{ QueueUrl, ReceiptHandle string }](c)
+func (s *Server) deleteMessage(r request) (any, error) {
+	in, err := decode[struct{ QueueUrl, ReceiptHandle string }](r)
 	if err != nil {
 		return nil, err
 	}
@@ -180,11 +180,11 @@ func (q *queue) delete(handle string) error {
 	return err
 }
 
-func (s *Server) deleteMessageBatch(c call) (any, error) {
+func (s *Server) deleteMessageBatch(r request) (any, error) {
 	in, err := decode[struct {
 		QueueUrl string
 		Entries  []struct{ Id, ReceiptHandle string }
-	}](c)
+	}](r)
 	if err != nil {
 		return nil, err
 	}
@@ -213,11 +213,11 @@ func (s *Server) deleteMessageBatch(c call) (any, error) {
 
 // changeVisibility makes a message in flight visible at once. Nobody here keeps one longer
 // than its queue does.
-func (s *Server) changeVisibility(c call) (any, error) {
+func (s *Server) changeVisibility(r request) (any, error) {
 	in, err := decode[struct {
 		QueueUrl, ReceiptHandle string
 		VisibilityTimeout       int
-	}](c)
+	}](r)
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,11 @@ const (
 	maxDelaySeconds = 900
 )
 
-func (s *Server) sendMessage(c call) (any, error) {
+func (s *Server) sendMessage(r request) (any, error) {
 	in, err := decode[struct {
 		QueueUrl, MessageBody string
 		DelaySeconds          int
-	}](c)
+	}](r)
 	if err != nil {
 		return nil, err
 	}

@@ -63,15 +63,15 @@ const (
 	maxRequestBytes = 8 * maxMessageBytes
 )
 
-// A call is one request being processed.
-type call struct {
+// A request is one that is being processed.
+type request struct {
 	ctx  context.Context
 	body []byte
 }
 
 // decode reads a request's members. One that would have no effect is refused.
-func decode[T any](c call) (in T, err error) {
-	strict := json.NewDecoder(bytes.NewReader(c.body))
+func decode[T any](r request) (in T, err error) {
+	strict := json.NewDecoder(bytes.NewReader(r.body))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&in); err != nil {
 		return in, errUnsupported(err.Error())
@@ -82,7 +82,7 @@ func decode[T any](c call) (in T, err error) {
 // empty is the answer of operations without output.
 type empty struct{}
 
-var operations = map[string]func(*Server, call) (any, error){
+var operations = map[string]func(*Server, request) (any, error){
 	"GetQueueAttributes":      (*Server).getQueueAttributes,
 	"SendMessage":             (*Server).sendMessage,
 	"ReceiveMessage":          (*Server).receiveMessage,
@@ -107,7 +107,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeFault(w, errUnsupported(err.Error()))
 		return
 	}
-	out, err := operate(s, call{r.Context(), body})
+	out, err := operate(s, request{r.Context(), body})
 	var f *fault
 	switch {
 	case err == nil:

@@ -136,8 +136,8 @@ func (f *fixture) delete(url string, handle *string) error {
 	return err
 }
 
-// release makes a message in flight visible at once.
-func (f *fixture) release(url string, handle *string) error {
+// makeVisible makes a message in flight visible at once.
+func (f *fixture) makeVisible(url string, handle *string) error {
 	_, err := f.client.ChangeMessageVisibility(f.Context(), &awssqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: handle})
 	return err
 }

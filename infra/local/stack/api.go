@@ -11,9 +11,9 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/gateway"
-	"flashsale/infra/local/guard"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/live"
+	"flashsale/infra/local/loopback"
 	"flashsale/infra/local/template"
 	"flashsale/shared/sale"
 )
@@ -52,7 +52,7 @@ func (s *Stack) startOperators(l net.Listener) error {
 			return
 		}
 		api.ServeHTTP(w, r)
-	}), guard.Rules{Links: linked})
+	}), loopback.Rules{Links: linked})
 	return nil
 }
 
@@ -63,7 +63,7 @@ func linked(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_loc
 // startAPI starts the HTTP API, plus the routes that exist only locally.
 func (s *Stack) startAPI(l net.Listener) error {
 	var o gateway.Options
-	rules := guard.Rules{Links: linked}
+	rules := loopback.Rules{Links: linked}
 	if c := s.described.API.CORS; c != nil {
 		cors := gateway.CORS(*c)
 		o.CORS, rules.Origins = &cors, cors.Allows

@@ -11,7 +11,7 @@ import (
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/faults"
-	"flashsale/infra/local/guard"
+	"flashsale/infra/local/loopback"
 	"flashsale/infra/local/template"
 )
 
@@ -19,7 +19,7 @@ import (
 // the template's tables in it. An engine that dies is restarted on the same file.
 //
 // The stack's own engine answers every web page, so it listens where browsers do not connect
-// to, and the DynamoDB port is a guarded proxy to it. The stack and its functions call the
+// to, and the DynamoDB port is a proxy to it that package loopback protects. The stack and its functions call the
 // engine itself.
 func (s *Stack) startEngine(ctx context.Context, l net.Listener) error {
 	s.engine, s.DynamoDB = s.o.DynamoDBEndpoint, s.o.DynamoDBEndpoint
@@ -42,7 +42,7 @@ func (s *Stack) startEngine(ctx context.Context, l net.Listener) error {
 		if err != nil {
 			return fmt.Errorf("read engine endpoint: %w", err)
 		}
-		s.serve(l, faults.Proxy(target, s.base), guard.Rules{})
+		s.serve(l, faults.Proxy(target, s.base), loopback.Rules{})
 	}
 	client := engine.Client(s.engine)
 	for _, table := range s.described.Tables {

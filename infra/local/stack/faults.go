@@ -14,8 +14,8 @@ import (
 	"slices"
 
 	"flashsale/infra/local/faults"
-	"flashsale/infra/local/guard"
 	"flashsale/infra/local/live"
+	"flashsale/infra/local/loopback"
 	"flashsale/infra/local/template"
 )
 
@@ -60,7 +60,7 @@ func (s *Stack) startFaults() error {
 		}
 		s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.injected.Load().proxies[i].ServeHTTP(w, r)
-		}), guard.Rules{})
+		}), loopback.Rules{})
 		s.proxied[i] = address(l)
 	}
 	return nil

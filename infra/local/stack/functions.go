@@ -15,8 +15,8 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"flashsale/infra/local/alarms"
-	"flashsale/infra/local/guard"
 	"flashsale/infra/local/lambda"
+	"flashsale/infra/local/loopback"
 	"flashsale/infra/local/metrics"
 	"flashsale/infra/local/scheduler"
 	"flashsale/infra/local/sqspoller"
@@ -61,7 +61,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		return err
 	}
 	s.onStop(s.functions.Close)
-	s.serve(l, s.functions.InvokeHandler(), guard.Rules{})
+	s.serve(l, s.functions.InvokeHandler(), loopback.Rules{})
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (s *Stack) startBeside(cloudWatch http.Handler) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	s.cloudWatch = address(l)
-	s.serve(l, cloudWatch, guard.Rules{})
+	s.serve(l, cloudWatch, loopback.Rules{})
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/eventbus"
 	"flashsale/infra/local/faults"
-	"flashsale/infra/local/guard"
+	"flashsale/infra/local/loopback"
 	"flashsale/infra/local/sqs"
 	"flashsale/infra/local/streampoller"
 	"flashsale/infra/local/template"
@@ -35,7 +35,7 @@ func (s *Stack) startQueues(l net.Listener) error {
 	c := s.given
 	server := sqs.New(sqs.Disorder{Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy})
 	s.onStop(func() error { server.Close(); return nil })
-	s.serve(l, server, guard.Rules{})
+	s.serve(l, server, loopback.Rules{})
 	for _, q := range s.described.Queues {
 		if err := server.Create(q.Name, q.Attributes); err != nil {
 			return err
@@ -64,7 +64,7 @@ func (s *Stack) startEventBus() error {
 		return err
 	}
 	s.onStop(s.bus.Close)
-	s.serve(l, s.bus, guard.Rules{})
+	s.serve(l, s.bus, loopback.Rules{})
 	return nil
 }
 

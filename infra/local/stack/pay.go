@@ -31,12 +31,12 @@ func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 	}
 	provider := cmp.Or(q.Get("provider"), webhook.Stripe)
 	p := webhook.Payment{OrderID: q.Get("order"), PaymentID: cmp.Or(q.Get("reference"), webhook.PaymentID(provider, q.Get("order"))), Amount: 100, Currency: "CNY"}
-	book := ledger.New(engine.Client(s.engine), s.Table, ledger.Options{})
-	order, err := book.Order(r.Context(), id)
+	orders := ledger.New(engine.Client(s.engine), s.Table, ledger.Options{})
+	order, err := orders.Order(r.Context(), id)
 	if err == nil {
 		p.SaleID = order.SaleID
 		var held sale.Sale
-		if held, err = book.Sale(r.Context(), order.SaleID); err == nil && held.Price != 0 {
+		if held, err = orders.Sale(r.Context(), order.SaleID); err == nil && held.Price != 0 {
 			p.Amount, p.Currency = held.Price, held.Currency
 		}
 	}

@@ -27,9 +27,9 @@ import (
 	"flashsale/infra/local/beacon"
 	"flashsale/infra/local/eventbus"
 	"flashsale/infra/local/faults"
-	"flashsale/infra/local/guard"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"
+	"flashsale/infra/local/loopback"
 	"flashsale/infra/local/template"
 )
 
@@ -238,7 +238,7 @@ func (s *Stack) Stop() error {
 
 // serve runs an HTTP server until the stack stops, for this machine's programs and the pages
 // that the rules accept.
-func (s *Stack) serve(l net.Listener, h http.Handler, rules guard.Rules) {
+func (s *Stack) serve(l net.Listener, h http.Handler, rules loopback.Rules) {
 	server := &http.Server{
 		Handler: rules.Handler(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),

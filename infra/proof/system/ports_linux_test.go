@@ -82,7 +82,7 @@ func TestNoPortOfTheStackAnswersAnotherSitesPage(t *testing.T) {
 			engines++
 			continue
 		}
-		// Which requests are another site's is in infra/local/guard.
+		// Which requests are another site's is in infra/local/loopback.
 		for _, path := range []string{"/", "/2018-06-01/runtime/invocation/next", "/s/ports", "/_local/token?sub=alice", "/_local/authorize", "/_local/pay?order=1", "/_local/live/feed"} {
 			for _, header := range []string{"Host: evil.example", "Origin: https://evil.example", "Sec-Fetch-Site: cross-site"} {
 				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions} {

@@ -1,8 +1,8 @@
-// Package guard protects the local stack's servers from web pages.
+// Package loopback protects the local stack's servers from web pages.
 //
 // A page in the developer's browser can send requests to every port of this machine, directly
 // or through a name that resolves to 127.0.0.1 (DNS rebinding).
-package guard
+package loopback
 
 import (
 	"net"

@@ -1,4 +1,4 @@
-package guard_test
+package loopback_test
 
 import (
 	"maps"
@@ -6,17 +6,17 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"flashsale/infra/local/guard"
+	"flashsale/infra/local/loopback"
 )
 
-func status(rules guard.Rules, r *http.Request) int {
+func status(rules loopback.Rules, r *http.Request) int {
 	w := httptest.NewRecorder()
 	rules.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })).ServeHTTP(w, r)
 	return w.Code
 }
 
 func TestOnlyProgramsOfThisMachineAndAcceptedPagesAreServed(t *testing.T) {
-	rules := guard.Rules{
+	rules := loopback.Rules{
 		Origins: func(origin string) bool { return origin == "https://shop.example" },
 		Links:   func(r *http.Request) bool { return r.URL.Path == "/s/demo" },
 	}
@@ -55,7 +55,7 @@ func TestOnlyProgramsOfThisMachineAndAcceptedPagesAreServed(t *testing.T) {
 		r := httptest.NewRequest(tt.method, "http://"+host+tt.path, nil)
 		r.Host = tt.host
 		maps.Copy(r.Header, tt.header)
-		if got, without := status(rules, r), status(guard.Rules{}, r); got != tt.want || without != tt.withoutRules {
+		if got, without := status(rules, r), status(loopback.Rules{}, r); got != tt.want || without != tt.withoutRules {
 			t.Errorf("%s: status %d, and %d without rules; want %d and %d", tt.name, got, without, tt.want, tt.withoutRules)
 		}
 	}
