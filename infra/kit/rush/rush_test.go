@@ -53,7 +53,7 @@ func refused(code string, status int, retryAfter time.Duration) client.Answer {
 // rushed lets the buyers rush in virtual time, and then follow their orders.
 func rushed(t *testing.T, s *shop, inFlight int, buyers ...Buyer) (seen []Try, h *verdict.History) {
 	t.Helper()
-	h = verdict.New(verdict.Sale{Own: true})
+	h = verdict.New(verdict.Sale{})
 	synctest.Test(t, func(t *testing.T) {
 		s.start = time.Now()
 		r := Rush{API: s, SaleID: "s", Crowd: buyers, InFlight: inFlight, Patience: time.Minute, Insists: true, History: h, Seen: func(t Try) {

@@ -82,7 +82,7 @@ func (c *comparison) claimed() {
 	}
 }
 
-// refused finds the refusals that the table disproves. Without a restock stock only falls: if a
+// refused finds the refusals that the table disproves. Stock only falls: if a
 // unit is left, or was claimed after a refusal, then it was there at the time of the refusal. A
 // claim's acceptedAt is before its commit, so it can be compared with the refusal.
 func (c *comparison) refused() {
@@ -101,7 +101,6 @@ func (c *comparison) refused() {
 			c.breaks("P9", "%s holds claim %s, and the same key got sold-out", r.user, own.ClaimID)
 		}
 		switch {
-		case c.sale.Restocked:
 		case left > 0:
 			c.breaks("P6", "%s got sold-out at %s, but %d units are left", r.user, r.Until.Format(clock), left)
 		case last.AcceptedAt.After(r.Until):

@@ -17,20 +17,15 @@ import (
 // Span is a period of time, such as that between a request and its answer.
 type Span struct{ From, Until time.Time }
 
-// Sale is what is known of a sale before its buyers come.
+// Sale is what is known of a sale before its buyers come. It is open, and nobody else has ever bought in it.
 type Sale struct {
 	Units  int64 // seeded, with what is added later; 0 if unknown
 	Shards int
-	// Own: it is open, and nobody but its buyers here has ever bought in it.
-	Own bool
 	// Steady: nothing is killed, and no units are added or come back. So a unit is left
 	// unsold only if every buyer has one.
 	Steady bool
 	// AsksForPayment: units that are not paid for come back.
 	AsksForPayment bool
-	// Restocked: units come back, or are added, at any time. So one that is left does not
-	// disprove an earlier refusal.
-	Restocked bool
 }
 
 // History holds all answers to the buyers of one sale. It is safe for concurrent use.
@@ -120,13 +115,13 @@ func (h *History) Clicked(user string, keyed bool, at Span, o client.Outcome, a 
 		}
 		h.told(user, at, a.Claim)
 	case o == client.AlreadyOrdered:
-		if keyed && h.sale.Own && a.Claim.State != "EXPIRED" && a.Claim.State != "CANCELLED" {
+		if keyed && a.Claim.State != "EXPIRED" && a.Claim.State != "CANCELLED" {
 			h.breaks("P9", "%s repeated a click with a key and got %s", user, a)
 		}
 		h.told(user, at, a.Claim)
 	case o == client.SoldOut:
 		h.refusals = append(h.refusals, refusal{user, keyed, at})
-	case o == client.Wrong || o == client.Failed || h.sale.Own:
+	default:
 		h.breaks("P5", "a click of %s got the answer %s", user, a)
 	}
 	return again
@@ -146,7 +141,7 @@ func (h *History) Asked(user string, at Span, o client.Outcome, a client.Answer)
 			h.breaks("P4", "%s got claim %s and later order-not-found", user, b.claim)
 		}
 	default:
-		if o == client.Wrong || o == client.Failed || o == client.Unauthorized && h.sale.Own {
+		if o == client.Wrong || o == client.Failed || o == client.Unauthorized {
 			h.breaks("P8", "%s asked for the order and got %s", user, a)
 		}
 	}

@@ -89,7 +89,7 @@ const (
 // good is a faultless sale: A and B have keys, A and c click twice, and d and E come too late.
 func good() *world {
 	return &world{
-		sale: Sale{Units: 3, Shards: 2, Own: true, Steady: true},
+		sale: Sale{Units: 3, Shards: 2, Steady: true},
 		told: []func(*History){
 			accepted("A", "a1"), accepted("A", "a1"), accepted("B", "b1"), accepted("c", "c1"), alreadyOrdered("c", "c1"),
 			soldOut("d", between(4, 4.5)), soldOut("E", between(4, 4.5)),
@@ -193,19 +193,10 @@ func TestNothingIsFoundWhere(t *testing.T) {
 			w.sale.Units, w.books.Seeded = 9, 9
 			w.books.Shards = map[int]books.Shard{0: {Stock: 3, Seeded: 5}, 1: {Stock: 3, Seeded: 4}}
 		}},
-		{"units came back after a refusal", func(w *world) {
-			w.sale.Restocked = true
-			w.told[ofD] = soldOut("d", between(1, 2))
-			w.books.Shards[0] = books.Shard{Stock: 1, Seeded: 3}
-		}},
 		{"a killed try may commit after its repeat was refused", func(w *world) {
 			w.sale.Steady = false
 			w.told[ofAAgain] = soldOut("A", between(3, 3.5))
 			w.books.Claims[0].AcceptedAt = second(1.5)
-		}},
-		{"a buyer has ordered in an unknown sale before", func(w *world) {
-			w.sale.Own = false
-			w.told[ofA], w.told[ofAAgain] = alreadyOrdered("A", "a1"), alreadyOrdered("A", "a1")
 		}},
 		{"a buyer whose claim was released clicks again", func(w *world) {
 			released := client.Claim{ClaimID: "a1", SaleID: "s", State: "EXPIRED", OrderID: orderID(1, 1)}

@@ -83,7 +83,7 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout, stde
 	}
 	defer at.system.Close()
 	fmt.Fprintf(stdout, "sale %s is open: %s bottles on %s stock shards\n", at.sale, cli.Thousands(o.stock), cli.Thousands(min(o.shards, o.stock)))
-	b := o.newBuyers(at.system, at.sale, visits, verdict.Sale{Units: int64(o.stock), Shards: min(o.shards, o.stock), Own: true, Steady: true})
+	b := o.newBuyers(at.system, at.sale, visits, verdict.Sale{Units: int64(o.stock), Shards: min(o.shards, o.stock), Steady: true})
 	if err := b.come(ctx, o.drain, stderr, "buyers who know their outcome"); err != nil {
 		return at.sale, nil, err
 	}

@@ -24,7 +24,7 @@ func good() evidence {
 	at := func(minutes time.Duration) verdict.Span {
 		return verdict.Span{From: start.Add(minutes * time.Minute), Until: start.Add(minutes * time.Minute)}
 	}
-	h := verdict.New(verdict.Sale{Units: 1, Shards: 1, Own: true, Steady: true})
+	h := verdict.New(verdict.Sale{Units: 1, Shards: 1, Steady: true})
 	tally := newTally(make([]visit, 1))
 	click := func(user string, o client.Outcome, a client.Answer) {
 		if h.Clicked(user, user == "a", at(1), o, a) {

@@ -137,7 +137,7 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	}
 	s.stop()
 	s.start(n.arguments...)
-	history := verdict.New(verdict.Sale{Units: units, Shards: 4, Own: true, AsksForPayment: true})
+	history := verdict.New(verdict.Sale{Units: units, Shards: 4, AsksForPayment: true})
 	r := rush.Rush{API: s.client, SaleID: saleID, Crowd: crowd, InFlight: 64, Insists: true, History: history}
 
 	n.while(func() { r.Run(t.Context(), func() {}) })
