@@ -103,14 +103,8 @@ func run(o stack.Options) (err error) {
 	return errors.Join(failure, s.Stop())
 }
 
-const (
-	// orderSize is what an order takes of a stack's data with its events and the functions' log, in bytes.
-	orderSize = 4 << 10
-	// plenty of space is not worth a word, in bytes.
-	plenty = 1 << 30
-	// usual is the folder that the documents give to a stack that shall keep its data.
-	usual = ".local"
-)
+// usual is the folder that the documents give to a stack that shall keep its data.
+const usual = ".local"
 
 // forgets says where the data is that ends with the stack, and what does not end with it. engine is the
 // address of an engine that is not the stack's own.
@@ -118,8 +112,6 @@ func forgets(f *scratch.Folder, engine string) string {
 	where := ", in memory"
 	if f.Why != nil {
 		where = fmt.Sprintf(", with its data in %s, because %v", filepath.Dir(f.Path), f.Why)
-	} else if free, err := scratch.Free(f.Path); err == nil && free < plenty {
-		where += fmt.Sprintf(" with room for some %d,000 orders", free/orderSize/1000)
 	}
 	what := "everything"
 	if engine != "" {

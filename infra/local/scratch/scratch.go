@@ -5,7 +5,6 @@ package scratch
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -42,23 +41,14 @@ func Open() (*Folder, error) {
 func (f *Folder) Remove() error { return os.RemoveAll(f.Path) }
 
 func suits() error {
-	free, err := Free(memory)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no %s", memory)
-	case err == nil && free < least:
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(memory, &s); err != nil {
+		return fmt.Errorf("%s cannot be used: %w", memory, err)
+	}
+	if free := int64(s.Bavail) * int64(s.Bsize); free < least {
 		return fmt.Errorf("%s has %d MB left of the %d MB that are needed", memory, free>>20, least>>20)
 	}
-	return err
-}
-
-// Free returns how many bytes a file system has left for this user, by one of its folders.
-func Free(path string) (int64, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(path, &s); err != nil {
-		return 0, fmt.Errorf("look for space in %s: %w", path, err)
-	}
-	return int64(s.Bavail) * int64(s.Bsize), nil
+	return nil
 }
 
 // removeDead removes the folders of this user's dead processes, which would fill the memory.
@@ -68,21 +58,8 @@ func removeDead(parent string) {
 	for _, path := range all {
 		var pid int
 		_, err := fmt.Sscanf(filepath.Base(path), head+"%d-", &pid)
-		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && !inUse(path) {
+		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			_ = os.RemoveAll(path)
 		}
 	}
-}
-
-// Lock is the file by which a program locks a folder's data.
-const Lock = "lock"
-
-// inUse reports whether a program goes on with the data that a dead process has left there.
-func inUse(path string) bool {
-	f, err := os.OpenFile(filepath.Join(path, Lock), os.O_RDWR|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	defer f.Close()
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }

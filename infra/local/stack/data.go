@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"flashsale/infra/local/scratch"
 )
 
 // openData makes the data folder if it is missing, and locks it: a second stack on it would publish the
@@ -16,7 +14,7 @@ func (s *Stack) openData() error {
 	if err := os.MkdirAll(s.o.Data, 0o755); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(s.o.Data, scratch.Lock), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(s.o.Data, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("open data folder: %w", err)
 	}
