@@ -37,8 +37,6 @@ type challenge struct {
 	description string
 }
 
-var errAudience = errors.New("the token has no valid audience")
-
 // authorize verifies the token and the route's scopes. API Gateway documents no
 // leeway for clocks, so there is none.
 func (j *JWT) authorize(header, scopes []string, now time.Time) (*authorizer, *challenge) {
@@ -53,7 +51,8 @@ func (j *JWT) authorize(header, scopes []string, now time.Time) (*authorizer, *c
 	a := &authorizer{}
 	a.JWT.Claims = claimTexts(claims)
 	if len(scopes) > 0 {
-		granted := tokenScopes(claims)
+		text, _ := claims["scope"].(string)
+		granted := strings.Fields(text)
 		for _, s := range scopes {
 			if slices.Contains(granted, s) {
 				a.JWT.Scopes = append(a.JWT.Scopes, s)
@@ -89,6 +88,7 @@ func (j *JWT) verify(token string, now time.Time) (jwt.MapClaims, error) {
 		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
 		jwt.WithJSONNumber(),
 		jwt.WithIssuer(j.Issuer),
+		jwt.WithAudience(j.Audience...),
 		jwt.WithExpirationRequired(),
 		jwt.WithIssuedAt(),
 		jwt.WithTimeFunc(func() time.Time { return now }),
@@ -102,43 +102,7 @@ func (j *JWT) verify(token string, now time.Time) (jwt.MapClaims, error) {
 	if err != nil {
 		return nil, err
 	}
-	return claims, j.verifyAudience(claims)
-}
-
-// verifyAudience uses client_id only if there is no aud.
-func (j *JWT) verifyAudience(claims jwt.MapClaims) error {
-	if _, ok := claims["aud"]; !ok {
-		if id, _ := claims["client_id"].(string); !slices.Contains(j.Audience, id) {
-			return errAudience
-		}
-		return nil
-	}
-	audience, err := claims.GetAudience()
-	if err != nil || !slices.ContainsFunc(audience, func(a string) bool { return slices.Contains(j.Audience, a) }) {
-		return errAudience
-	}
-	return nil
-}
-
-// tokenScopes reads scope, or else scp; either may be a list or separated by spaces.
-func tokenScopes(claims jwt.MapClaims) []string {
-	value, ok := claims["scope"]
-	if !ok {
-		value = claims["scp"]
-	}
-	switch v := value.(type) {
-	case string:
-		return strings.Fields(v)
-	case []any:
-		var scopes []string
-		for _, s := range v {
-			if text, ok := s.(string); ok {
-				scopes = append(scopes, text)
-			}
-		}
-		return scopes
-	}
-	return nil
+	return claims, nil
 }
 
 // answer has the form of API Gateway's www-authenticate header.

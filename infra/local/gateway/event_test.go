@@ -15,6 +15,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/local/template"
 )
 
 // invoked is the payload of the last invocation, all of which are answered with 200.
@@ -48,7 +50,7 @@ func TestTheEventHasTheShapeOfPayloadFormat2(t *testing.T) {
 		Issuer: "https://issuer.example", Audience: []string{"flashsale"}, Keys: func(string) (*rsa.PublicKey, error) { return &key.PublicKey, nil },
 	}
 	var payload invoked
-	h := New([]Route{{Method: "POST", Path: "/sales/{saleId}/orders", Function: "Purchase", Authorizer: authorizer}}, &payload,
+	h := New([]Route{{template.Route{Method: "POST", Path: "/sales/{saleId}/orders", Function: "Purchase"}, authorizer}}, &payload,
 		Options{APIID: "abc123", Now: func() time.Time { return now }})
 	r := httptest.NewRequest(http.MethodPost, "/sales/mou%20tai/orders?a=1&a=2%2C3&b=x+y&c", strings.NewReader(`{"a":"<&"}`))
 	r.Host = "api.example:3000"

@@ -96,9 +96,9 @@ func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answ
 		return refuse(http.StatusTooManyRequests)
 	}
 	var caller *authorizer
-	if route.Authorizer != nil {
+	if route.JWT != nil {
 		var refused *challenge
-		if caller, refused = route.Authorizer.authorize(r.Header["Authorization"], route.Scopes, g.o.Now()); refused != nil {
+		if caller, refused = route.JWT.authorize(r.Header["Authorization"], route.Scopes, g.o.Now()); refused != nil {
 			return refused.answer(route.Scopes)
 		}
 	}

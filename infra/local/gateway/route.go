@@ -10,28 +10,15 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"flashsale/infra/local/template"
 )
 
-// Route sends one method and path to a function. There is no ANY, no $default and no {proxy+},
-// which would take more than they name.
+// Route is a route of the template with its authorizer, nil for a public one. There is no ANY, no $default and no
+// {proxy+}, which would take more than they name.
 type Route struct {
-	Method string
-	// Path is a template such as /sales/{saleId}/orders.
-	Path     string
-	Function string
-	// Authorizer is nil for a public route.
-	Authorizer *JWT
-	// Scopes are alternatives: a token needs one of them; empty requires none.
-	Scopes []string
-	// Throttle limits the route; the zero value sets no limit.
-	Throttle Throttle
-}
-
-// Throttle is a token bucket: PerSecond tokens are added to it, up to Burst, and a
-// request takes one.
-type Throttle struct {
-	PerSecond float64
-	Burst     int
+	template.Route
+	JWT *JWT
 }
 
 type compiled struct {
@@ -49,7 +36,7 @@ func newTable(routes []Route) table {
 	var t table
 	for _, r := range routes {
 		c := compiled{Route: r, key: r.Method + " " + r.Path, segments: strings.Split(r.Path, "/")}
-		if r.Throttle != (Throttle{}) {
+		if r.Throttle != (template.Throttle{}) {
 			c.bucket = rate.NewLimiter(rate.Limit(r.Throttle.PerSecond), r.Throttle.Burst)
 		}
 		t = append(t, c)
@@ -115,15 +102,9 @@ func (c *compiled) take(segments []string) (map[string]string, bool) {
 	return parameters, true
 }
 
-// CORS is the API's cross-origin configuration. No function sets such headers itself, which
+// CORS is the API's cross-origin configuration, without wildcards. No function sets such headers itself, which
 // API Gateway would replace.
-type CORS struct {
-	AllowOrigins  []string // without wildcards
-	AllowMethods  []string
-	AllowHeaders  []string
-	ExposeHeaders []string
-	MaxAge        time.Duration // in whole seconds
-}
+type CORS template.CORS
 
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""

@@ -16,24 +16,14 @@ import (
 	"time"
 
 	"flashsale/infra/local/eventsource"
+	"flashsale/infra/local/template"
 )
 
-// Schedule is one schedule and its target.
+// Schedule is a schedule of the template and the function that it invokes. Of its input's context attributes only
+// <aws.scheduler.scheduled-time> runs locally.
 type Schedule struct {
-	Name string
-	// Function is the function's name for the Invoker.
-	Function   string
-	Expression string
-	// Timezone is an IANA name.
-	Timezone string
-	Enabled  bool
-	// Input is the payload; <aws.scheduler.scheduled-time> in it is replaced. Other context
-	// attributes do not run locally. An empty one is sent as {}.
-	Input string
-	// RetryAttempts is how often a failed invocation is retried.
-	RetryAttempts int
-	// MaxEventAge is how long after its due time an invocation is still retried.
-	MaxEventAge time.Duration
+	template.Schedule
+	Function string
 }
 
 // Options are the options of a scheduler.

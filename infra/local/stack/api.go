@@ -27,13 +27,7 @@ func (s *Stack) gateway(api template.API, from *issuer.Issuer, o gateway.Options
 	}
 	var routes []gateway.Route
 	for _, r := range api.Routes {
-		route := gateway.Route{
-			Method: r.Method, Path: r.Path, Function: r.Function, Scopes: r.Scopes, Throttle: gateway.Throttle(r.Throttle),
-		}
-		if r.Authorizer != "" {
-			route.Authorizer = authorizers[r.Authorizer]
-		}
-		routes = append(routes, route)
+		routes = append(routes, gateway.Route{Route: r, JWT: authorizers[r.Authorizer]})
 	}
 	return gateway.New(routes, s.functions, o)
 }

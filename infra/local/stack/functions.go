@@ -117,10 +117,7 @@ func (s *Stack) startScheduler() error {
 	var schedules []scheduler.Schedule
 	for _, f := range described.Functions {
 		for _, e := range f.Schedules {
-			schedule := scheduler.Schedule{
-				Name: e.Name, Function: f.LogicalID, Expression: e.Expression, Timezone: e.Timezone, Enabled: e.Enabled, Input: e.Input,
-				RetryAttempts: e.RetryAttempts, MaxEventAge: e.MaxEventAge,
-			}
+			schedule := scheduler.Schedule{Schedule: e, Function: f.LogicalID}
 			schedules = append(schedules, schedule)
 			if s.o.PricedSale && e.Input == demoSale {
 				schedule.Name, schedule.Input = schedule.Name+"Priced", pricedSale

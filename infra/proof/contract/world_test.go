@@ -186,9 +186,9 @@ func (w *world) front(d door) http.Handler {
 	}
 	var routes []gateway.Route
 	for _, r := range described(w.T, d.api).Routes {
-		route := gateway.Route{Method: r.Method, Path: r.Path, Function: r.Function}
+		route := gateway.Route{Route: template.Route{Method: r.Method, Path: r.Path, Function: r.Function}}
 		if r.Authorizer != "" && !d.open {
-			route.Authorizer, route.Scopes = &gateway.JWT{Issuer: tokenIssuer, Audience: []string{accepted}, Keys: w.key}, d.scopes
+			route.JWT, route.Scopes = &gateway.JWT{Issuer: tokenIssuer, Audience: []string{accepted}, Keys: w.key}, d.scopes
 		}
 		routes = append(routes, route)
 	}
