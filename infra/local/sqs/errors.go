@@ -23,7 +23,6 @@ const (
 
 var (
 	errNoQueue     = &fault{400, modelled + "QueueDoesNotExist", legacy + "NonExistentQueue", "The specified queue does not exist."}
-	errContents    = &fault{400, modelled + "InvalidMessageContents", "InvalidMessageContents", "Invalid characters found."}
 	errHandle      = &fault{404, modelled + "ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid", "The input receipt handle is invalid."}
 	errNotInFlight = &fault{400, modelled + "MessageNotInflight", legacy + "MessageNotInflight", "The specified message isn't in flight."}
 	errClosed      = &fault{503, unmodelled + "ServiceUnavailableException", "ServiceUnavailable", "The queue server is stopping."}

@@ -18,24 +18,6 @@ type receiveRequest struct {
 	MessageSystemAttributeNames []string // none or All
 }
 
-func (in receiveRequest) check() error {
-	for _, p := range []struct {
-		name        string
-		value, most int
-	}{
-		{"MaxNumberOfMessages", in.MaxNumberOfMessages, 10}, {"VisibilityTimeout", in.VisibilityTimeout, 43_200},
-		{"WaitTimeSeconds", in.WaitTimeSeconds, 20},
-	} {
-		if p.value < 0 || p.value > p.most {
-			return errParameter("Value %d for parameter %s is invalid. Reason: Must be at most %d.", p.value, p.name, p.most)
-		}
-	}
-	if names := in.MessageSystemAttributeNames; len(names) > 0 && !slices.Equal(names, []string{"All"}) {
-		return errUnsupported("some of a message's system attributes, but not All")
-	}
-	return nil
-}
-
 // A received is one delivery of a message.
 type received struct {
 	MessageId     string
@@ -51,8 +33,8 @@ func (s *Server) receiveMessage(r request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := in.check(); err != nil {
-		return nil, err
+	if names := in.MessageSystemAttributeNames; len(names) > 0 && !slices.Equal(names, []string{"All"}) {
+		return nil, errUnsupported("some of a message's system attributes, but not All")
 	}
 	var out struct {
 		Messages []received `json:",omitempty"`
