@@ -52,7 +52,7 @@ type Options struct {
 // Engine is a running program.
 type Engine struct {
 	options Options
-	place   place
+	address address
 	process *child.Process
 }
 
@@ -91,10 +91,12 @@ func startOnce(ctx context.Context, o Options) (*Engine, error) {
 	return e, err
 }
 
-// Again starts the program again after its end, at the same place and on the same file.
-func (e *Engine) Again(ctx context.Context) (*Engine, error) { return launch(ctx, e.options, e.place) }
+// Again starts the program again after its end, at the same address and on the same file.
+func (e *Engine) Again(ctx context.Context) (*Engine, error) {
+	return launch(ctx, e.options, e.address)
+}
 
-func launch(ctx context.Context, o Options, at place) (*Engine, error) {
+func launch(ctx context.Context, o Options, at address) (*Engine, error) {
 	args := []string{"--host", at.host, "--port", strconv.Itoa(at.port)}
 	if o.DBPath != "" {
 		args = append(args, "--db-path", o.DBPath)
@@ -103,7 +105,7 @@ func launch(ctx context.Context, o Options, at place) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
 	}
-	e := &Engine{options: o, place: at, process: process}
+	e := &Engine{options: o, address: at, process: process}
 	if err := e.ready(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start engine: %w", err), e.end())
 	}
@@ -133,7 +135,7 @@ func (e *Engine) ready(ctx context.Context) error {
 
 // Endpoint returns the engine's URL.
 func (e *Engine) Endpoint() string {
-	return "http://" + net.JoinHostPort(e.place.host, strconv.Itoa(e.place.port))
+	return "http://" + net.JoinHostPort(e.address.host, strconv.Itoa(e.address.port))
 }
 
 // Done is closed when the process has ended, whatever the reason.
@@ -149,7 +151,7 @@ func (e *Engine) Kill() {
 // Stop ends the process and waits for it. It returns an error if the process did not
 // end well; stopping an engine that has ended does nothing.
 func (e *Engine) Stop() error {
-	defer e.place.leave()
+	defer e.address.leave()
 	return e.end()
 }
 
@@ -170,15 +172,12 @@ func (e *Engine) end() error {
 	return nil
 }
 
-// Region is the engine's nominal region.
-const Region = "us-east-1"
-
 // Client returns a DynamoDB client for an engine's URL. It makes one attempt
 // per call and takes nothing from the environment, so it can never reach AWS.
 func Client(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		BaseEndpoint:     aws.String(endpoint),
-		Region:           Region,
+		Region:           template.Region,
 		Credentials:      credentials.NewStaticCredentialsProvider("local", "local", ""),
 		RetryMaxAttempts: 1,
 		// With the default of ten idle connections, new ones would be opened all the
@@ -189,26 +188,26 @@ func Client(endpoint string) *dynamodb.Client {
 	})
 }
 
-// place is where an engine listens.
-type place struct {
+// address is where an engine listens.
+type address struct {
 	host string
 	port int
-	// claim is held for as long as the place is in use; nil if nobody else looks for it.
-	claim net.PacketConn
+	// lock is held for as long as the address is in use; nil if nobody else looks for it.
+	lock net.PacketConn
 }
 
-func (p place) leave() {
-	if p.claim != nil {
-		_ = p.claim.Close()
+func (a address) leave() {
+	if a.lock != nil {
+		_ = a.lock.Close()
 	}
 }
 
-func freePort() (place, error) {
+func freePort() (address, error) {
 	ports, err := child.FreePorts(1)
 	if err != nil {
-		return place{}, err
+		return address{}, err
 	}
-	return place{host: "127.0.0.1", port: ports[0]}, nil
+	return address{host: "127.0.0.1", port: ports[0]}, nil
 }
 
 // shelters are ports to which browsers refuse to connect, because other protocols use them:
@@ -219,25 +218,25 @@ var shelters = []int{6665, 6666, 6667, 6668, 6669, 6697, 6566, 10080, 5060, 5061
 // hosts is how many loopback addresses are tried. Linux has all of them, macOS the first one.
 const hosts = 32
 
-// shelter returns a place to which no browser connects. Stacks that start at the same time all
-// look among the same few ports, so each claims its own by the UDP port of the same number,
+// shelter returns an address to which no browser connects. Stacks that start at the same time all
+// look among the same few ports, so each locks its own by the UDP port of the same number,
 // which the system frees when the process ends.
-func shelter() (place, error) {
+func shelter() (address, error) {
 	var last error
 	for host := 1; host <= hosts; host++ {
 		for _, port := range shelters {
-			p := place{host: "127.0.0." + strconv.Itoa(host), port: port}
-			if p.claim, last = net.ListenPacket("udp", net.JoinHostPort(p.host, strconv.Itoa(port))); last != nil {
+			a := address{host: "127.0.0." + strconv.Itoa(host), port: port}
+			if a.lock, last = net.ListenPacket("udp", net.JoinHostPort(a.host, strconv.Itoa(port))); last != nil {
 				continue
 			}
 			var l net.Listener
-			if l, last = net.Listen("tcp", net.JoinHostPort(p.host, strconv.Itoa(port))); last == nil {
-				return p, l.Close()
+			if l, last = net.Listen("tcp", net.JoinHostPort(a.host, strconv.Itoa(port))); last == nil {
+				return a, l.Close()
 			}
-			p.leave()
+			a.leave()
 		}
 	}
-	return place{}, fmt.Errorf("listen on one of the ports %v: %w", shelters, last)
+	return address{}, fmt.Errorf("listen on one of the ports %v: %w", shelters, last)
 }
 
 // EnsureTable creates the table if it does not exist, gives it the stream that it shall have

@@ -24,6 +24,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"flashsale/infra/local/template"
 )
 
 const (
@@ -40,8 +42,7 @@ type Options struct {
 	// Path is the file of events.
 	Path string
 	// Buses are the names of the event buses.
-	Buses             []string
-	AccountID, Region string
+	Buses []string
 	// Log receives what a caller is not told.
 	Log *slog.Logger
 }
@@ -259,7 +260,7 @@ func (s *Server) put(entries []entry, throttled int) (results []result, failed i
 				at = time.Unix(int64(e.Time), 0)
 			}
 			accepted = append(accepted, Event{
-				"0", one.EventID, e.DetailType, e.Source, s.o.AccountID, at.UTC().Truncate(time.Second), s.o.Region, []string{}, detail.Bytes(),
+				"0", one.EventID, e.DetailType, e.Source, template.AccountID, at.UTC().Truncate(time.Second), template.Region, []string{}, detail.Bytes(),
 			})
 		}
 		if results = append(results, one); one.ErrorCode != "" {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"flashsale/infra/local/template"
 )
 
 // environment returns the whole environment of a process of the function. Nothing is
@@ -28,8 +30,8 @@ func (s *Service) environment(f Function, runtimeAPI string, now time.Time) []st
 		env[name] = value
 	}
 	for name, value := range map[string]string{
-		"AWS_REGION":                      s.opts.Region,
-		"AWS_DEFAULT_REGION":              s.opts.Region,
+		"AWS_REGION":                      template.Region,
+		"AWS_DEFAULT_REGION":              template.Region,
 		"AWS_LAMBDA_FUNCTION_NAME":        f.Name,
 		"AWS_LAMBDA_FUNCTION_VERSION":     latest,
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.MemoryMB),

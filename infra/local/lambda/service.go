@@ -20,6 +20,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"flashsale/infra/local/template"
 )
 
 // Function is one function of the service.
@@ -41,8 +43,6 @@ type Function struct {
 
 // Options are what the functions have in common.
 type Options struct {
-	Region    string // us-east-1 if empty
-	AccountID string // 000000000000 if empty
 	// Logs receives every line that a function prints, and one for each invocation that
 	// Lambda itself had to end, like "PurchaseFunction | {…}", with one Write per line;
 	// Writes never overlap. Nil discards.
@@ -78,12 +78,6 @@ type Service struct {
 // New makes a service of functions with different names. It starts nothing: a
 // function's first process starts with its first event.
 func New(functions []Function, o Options) (*Service, error) {
-	if o.Region == "" {
-		o.Region = "us-east-1"
-	}
-	if o.AccountID == "" {
-		o.AccountID = "000000000000"
-	}
 	if o.Logs == nil {
 		o.Logs = io.Discard
 	}
@@ -115,7 +109,7 @@ func New(functions []Function, o Options) (*Service, error) {
 }
 
 func (s *Service) arn(function string) string {
-	return "arn:aws:lambda:" + s.opts.Region + ":" + s.opts.AccountID + ":function:" + function
+	return "arn:aws:lambda:" + template.Region + ":" + template.AccountID + ":function:" + function
 }
 
 // Invoke runs a function with an event and waits for its answer; an empty

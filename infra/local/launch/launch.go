@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/local/child"
-	"flashsale/infra/local/engine"
+	"flashsale/infra/local/template"
 )
 
 // Stack is a local stack with data and ports of its own. Its Command may be changed before
@@ -74,12 +74,12 @@ var local = credentials.NewStaticCredentialsProvider("local", "local", "")
 
 // Table returns a client of a local DynamoDB.
 func Table(endpoint string) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{BaseEndpoint: &endpoint, Region: engine.Region, Credentials: local})
+	return dynamodb.New(dynamodb.Options{BaseEndpoint: &endpoint, Region: template.Region, Credentials: local})
 }
 
 // Queues returns a client of the local queues.
 func Queues(endpoint string) *sqs.Client {
-	return sqs.New(sqs.Options{BaseEndpoint: &endpoint, Region: engine.Region, Credentials: local})
+	return sqs.New(sqs.Options{BaseEndpoint: &endpoint, Region: template.Region, Credentials: local})
 }
 
 // Link makes a folder that a stack with -root takes for the project. Its links lead to the

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"flashsale/infra/local/eventsource"
+	"flashsale/infra/local/template"
 )
 
 // Config describes one event source mapping whose function reports the messages of a batch that
@@ -31,9 +32,7 @@ type Config struct {
 	QueueURL string
 	QueueARN string
 	// Function is the function's name for the Invoker.
-	Function string
-	// Region is the region in the event's records.
-	Region    string
+	Function  string
 	BatchSize int
 	// Window is how long a batch may wait to fill after its first message.
 	Window time.Duration
@@ -124,7 +123,7 @@ func (p *Poller) record(m types.Message) events.SQSMessage {
 		MessageId: aws.ToString(m.MessageId), ReceiptHandle: aws.ToString(m.ReceiptHandle),
 		Body: aws.ToString(m.Body), Md5OfBody: aws.ToString(m.MD5OfBody), Attributes: m.Attributes,
 		MessageAttributes: map[string]events.SQSMessageAttribute{}, // nobody here sends any
-		EventSourceARN:    p.c.QueueARN, EventSource: "aws:sqs", AWSRegion: p.c.Region,
+		EventSourceARN:    p.c.QueueARN, EventSource: "aws:sqs", AWSRegion: template.Region,
 	}
 }
 

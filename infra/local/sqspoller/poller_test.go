@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheEventHasEverythingThatLambdaGives(t *testing.T) {
-	p := &Poller{c: Config{QueueARN: "arn:aws:sqs:us-east-1:000000000000:Q", Region: "us-east-1"}}
+	p := &Poller{c: Config{QueueARN: "arn:aws:sqs:us-east-1:000000000000:Q"}}
 	got, err := json.Marshal(p.record(types.Message{
 		MessageId: aws.String("id-1"), ReceiptHandle: aws.String("handle"), Body: aws.String(`{"v":1}`), MD5OfBody: aws.String("md5"),
 		Attributes: map[string]string{"ApproximateReceiveCount": "2"},

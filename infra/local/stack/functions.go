@@ -54,7 +54,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 	}
 	var err error
 	s.functions, err = lambda.New(functions, lambda.Options{
-		Region: region, AccountID: accountID, Logs: io.MultiWriter(log, counts, ringing), AfterResponse: s.killAtResponse, Failed: ringing.Failed, Concurrency: account,
+		Logs: io.MultiWriter(log, counts, ringing), AfterResponse: s.killAtResponse, Failed: ringing.Failed, Concurrency: account,
 		TimerSlack: TimerSlack,
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Stack) startPollers() {
 			}
 			p := sqspoller.New(sqspoller.Config{
 				QueueURL: s.queueURL(source.Queue), QueueARN: "arn:aws:sqs:" + region + ":" + accountID + ":" + source.Queue,
-				Function: f.LogicalID, Region: region,
+				Function:  f.LogicalID,
 				BatchSize: source.BatchSize, Window: source.Window, Concurrency: concurrency, Log: s.o.Log,
 			}, s.queueClient(), s.functions)
 			s.keep(p.Run)

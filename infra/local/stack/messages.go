@@ -58,7 +58,7 @@ func (s *Stack) startEventBus() error {
 	s.onStop(func() error { _ = l.Close(); return nil })
 	s.EventBridge, s.EventLog = address(l), filepath.Join(s.o.Data, "events.jsonl")
 	s.bus, err = eventbus.Open(eventbus.Options{
-		Path: s.EventLog, Buses: s.described.Buses, AccountID: accountID, Region: region, Log: s.o.Log,
+		Path: s.EventLog, Buses: s.described.Buses, Log: s.o.Log,
 	})
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *Stack) startStreamPollers(ctx context.Context) error {
 			}
 			p, err := streampoller.New(streampoller.Config{
 				Endpoint: s.engine, StreamARN: arn, SourceARN: "arn:aws:dynamodb:" + region + ":" + accountID + ":table/" + source.Table + "/stream/local",
-				Function: f.LogicalID, Region: region, Checkpoint: filepath.Join(s.o.Data, "streams", f.LogicalID+"-"+source.Table+".json"),
+				Function: f.LogicalID, Checkpoint: filepath.Join(s.o.Data, "streams", f.LogicalID+"-"+source.Table+".json"),
 				BatchSize: source.BatchSize, Filters: source.Filters, Log: s.o.Log,
 			}, s.functions)
 			if err != nil {

@@ -186,7 +186,6 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 	return template.Load(filepath.Join(s.o.Root, "template.yaml"), template.Options{
 		Parameters: parameters,
 		Strict:     []string{"PaymentUrl"}, // the buyer's page shows no other address
-		Region:     region,
 		Secrets:    secrets,
 		QueueURL:   s.queueURL,
 	})
@@ -313,8 +312,7 @@ type Options struct {
 }
 
 const (
-	region    = "us-east-1"
-	accountID = "000000000000"
+	region, accountID = template.Region, template.AccountID
 	// audience is the audience of local tokens, operatorsAudience that of the operators'.
 	audience          = "flashsale-local"
 	operatorsAudience = "flashsale-local-operators"

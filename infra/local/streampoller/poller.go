@@ -28,6 +28,7 @@ import (
 
 	"flashsale/infra/local/eventpattern"
 	"flashsale/infra/local/eventsource"
+	"flashsale/infra/local/template"
 )
 
 // Config describes one event source mapping whose function reports the records of a batch that
@@ -39,8 +40,6 @@ type Config struct {
 	StreamARN, SourceARN string
 	// Function is the function's name for the Invoker.
 	Function string
-	// Region is the region in the event's records.
-	Region string
 	// Checkpoint is the path of the file with the progress.
 	Checkpoint string
 	BatchSize  int
@@ -175,7 +174,7 @@ func (p *Poller) record(r map[string]any) (out record, err error) {
 	if len(p.filters) > 0 && !slices.ContainsFunc(p.filters, isLetThrough) {
 		return out, nil
 	}
-	r["awsRegion"], r["eventSourceARN"] = p.c.Region, p.c.SourceARN
+	r["awsRegion"], r["eventSourceARN"] = template.Region, p.c.SourceARN
 	if at, ok := change["ApproximateCreationDateTime"].(float64); ok {
 		change["ApproximateCreationDateTime"] = int64(at)
 	}

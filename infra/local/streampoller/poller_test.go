@@ -8,7 +8,7 @@ import (
 
 func TestTheEventIsLambdas(t *testing.T) {
 	p, err := New(Config{
-		StreamARN: "arn:stream", SourceARN: "arn:source", Region: "us-east-1", Checkpoint: t.TempDir() + "/streams/F.json", Log: slog.New(slog.DiscardHandler),
+		StreamARN: "arn:stream", SourceARN: "arn:source", Checkpoint: t.TempDir() + "/streams/F.json", Log: slog.New(slog.DiscardHandler),
 		Filters: []string{`{"dynamodb":{"NewImage":{"n":{"N":[{"exists":true}]}},"OldImage":{"n":{"N":[{"exists":false}]}}}}`},
 	}, nil)
 	if err != nil {

@@ -8,6 +8,7 @@ package template
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -28,7 +29,7 @@ type Options struct {
 	// Strict are parameters whose URL must be https on this machine, too. For others http is
 	// enough on a loopback address, where nobody can eavesdrop.
 	Strict []string
-	// Region is AWS::Region, us-east-1 when empty.
+	// Region is AWS::Region in place of ours.
 	Region string
 	// TableName is the name of the template's only table; empty leaves it to the template.
 	TableName string
@@ -38,10 +39,11 @@ type Options struct {
 	QueueURL func(name string) string
 }
 
-// StackName is AWS::StackName, accountID is AWS::AccountId.
+// What AWS::StackName, AWS::Region and AWS::AccountId are here.
 const (
 	StackName = "local"
-	accountID = "000000000000"
+	Region    = "us-east-1"
+	AccountID = "000000000000"
 )
 
 // Load reads the template at path.
@@ -59,13 +61,10 @@ func Load(path string, o Options) (*Stack, error) {
 
 // Parse reads a template from memory.
 func Parse(text []byte, o Options) (*Stack, error) {
-	if o.Region == "" {
-		o.Region = "us-east-1"
-	}
 	r := &reader{o: o, s: &Stack{Parameters: map[string]string{}}}
 	var err error
 	if r.t, err = cloudformation.Parse(text, cloudformation.Options{Parameters: o.Parameters, Lookup: r.lookup, Pseudo: map[string]string{
-		"AWS::Region": o.Region, "AWS::AccountId": accountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::StackName": StackName,
+		"AWS::Region": cmp.Or(o.Region, Region), "AWS::AccountId": AccountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::StackName": StackName,
 	}}); err != nil {
 		return nil, err
 	}
@@ -156,7 +155,7 @@ func (r *reader) nameOf(of cloudformation.Resource) string {
 }
 
 func (r *reader) arn(service, rest string) string {
-	return "arn:aws:" + service + ":" + r.o.Region + ":" + accountID + ":" + rest
+	return "arn:aws:" + service + ":" + Region + ":" + AccountID + ":" + rest
 }
 
 func (r *reader) queueARN(name string) string { return r.arn("sqs", name) }

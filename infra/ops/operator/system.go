@@ -19,7 +19,7 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
-	"flashsale/infra/local/engine"
+	"flashsale/infra/local/template"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/place"
 	"flashsale/shared/eventbus"
@@ -101,7 +101,7 @@ func (p *place) open(ctx context.Context, endpoint func(system.Place) string) (s
 	}
 	if where.Local {
 		return where, aws.Config{
-			Region: engine.Region, HTTPClient: awshttp.NewBuildableClient().WithTimeout(callTime), Retryer: retryer, BaseEndpoint: aws.String(endpoint(where)),
+			Region: template.Region, HTTPClient: awshttp.NewBuildableClient().WithTimeout(callTime), Retryer: retryer, BaseEndpoint: aws.String(endpoint(where)),
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}, nil
 	}
