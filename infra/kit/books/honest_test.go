@@ -13,24 +13,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// agrees makes the pass of reconcile over the sale, which shares no code with the
-// recount, and expects the same of it.
-func (w *world) agrees(r *Receipt) {
-	w.T.Helper()
-	audit := &ledger.Audit{SaleID: "moutai"}
-	for {
-		theirs, err := w.Ledger.Step(w.Ctx, audit, func(sale.Claim) {})
-		w.ok(err)
-		if theirs == nil {
-			continue
-		}
-		if theirs.Balanced != r.Balanced || theirs.Stock != r.Stock || theirs.Claims != r.Claims || theirs.Pending != r.Pending {
-			w.T.Errorf("reconcile says %+v, the recount %+v", theirs, r)
-		}
-		return
-	}
-}
-
 // dying is a writer that dies after that many writes, and its context.
 func (w *world) dying(writes int) (context.Context, *ledger.Ledger) {
 	ctx, cancel := context.WithCancel(w.Ctx)
@@ -76,9 +58,6 @@ func (all histories) balance(t *testing.T) {
 			if (h.unfinished == "") != (len(r.Unfinished) == 0) || !strings.Contains(strings.Join(r.Unfinished, "\n"), h.unfinished) {
 				t.Errorf("unfinished: %q, want %q", r.Unfinished, h.unfinished)
 			}
-			if s := Of(w.db.Items(tableName)).Sale("moutai"); s.Open {
-				w.agrees(r)
-			}
 		})
 	}
 }
@@ -86,14 +65,6 @@ func (all histories) balance(t *testing.T) {
 func TestEveryHonestSaleBalances(t *testing.T) {
 	histories{
 		"1,000 shards": {func(w *world) { w.Open(1500, 1000); w.confirm(w.buy(0, 40)) }, ""},
-		"rescheduled twice, to where no claim lies": {func(w *world) {
-			c := w.Open(9, 4)
-			w.confirm(w.buy(0, 2))
-			w.edit(sale.Edit{OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt.Add(time.Hour)})
-			w.Pass(time.Hour)
-			w.confirm(w.buy(2, 2))
-			w.edit(sale.Edit{OpensAt: c.OpensAt.Add(5 * time.Hour), ClosesAt: c.ClosesAt.Add(5 * time.Hour)})
-		}, ""},
 		"over midnight, with two sequences": {func(w *world) {
 			w.Pass(3*time.Hour + 50*time.Minute)
 			w.Open(9, 4)
@@ -141,13 +112,4 @@ func TestAnEditThatWasCutOffLongAgoIsFound(t *testing.T) {
 	w.pauseIsCutOff(3)
 	w.Pass(6 * time.Minute)
 	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), but the sale as of 2026-11-11T20:00:01.000Z (paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z): repeat the last edit")
-}
-
-func TestATableThatWasRestoredInPartBalancesOnceItIsReplayed(t *testing.T) {
-	w := newWorld(t)
-	w.RestoredInPart(func(about string) {
-		if r := w.balanced(); len(r.Unfinished) > 0 {
-			t.Errorf("%s: %q", about, r.Unfinished)
-		}
-	})
 }

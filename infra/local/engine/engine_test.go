@@ -27,23 +27,6 @@ func start(t *testing.T, o engine.Options) *engine.Engine {
 	return e
 }
 
-func TestStopEndsTheProcessAndMayBeRepeated(t *testing.T) {
-	e := start(t, engine.Options{})
-	for range 2 {
-		if err := e.Stop(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	select {
-	case <-e.Done():
-	default:
-		t.Error("the process still runs after Stop")
-	}
-	if _, err := engine.Client(e.Endpoint()).ListTables(t.Context(), &dynamodb.ListTablesInput{}); err == nil {
-		t.Error("a stopped engine answers")
-	}
-}
-
 func TestAShelteredEngineKeepsAPlaceOfItsOwn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	first, second := start(t, engine.Options{Sheltered: true, DBPath: file}), start(t, engine.Options{Sheltered: true})

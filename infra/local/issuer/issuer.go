@@ -53,14 +53,8 @@ type Options struct {
 
 // Issuer signs tokens with one RSA key. It is safe for concurrent use.
 type Issuer struct {
-	url      string
-	audience string
-	client   string
-	groups   map[string]string
-	key      *rsa.PrivateKey
-
-	read        func(ctx context.Context, path string) []byte
-	imageOrigin string
+	o   Options
+	key *rsa.PrivateKey
 }
 
 // Claims are the claims of a requested token.
@@ -85,8 +79,8 @@ func Open(dir string, o Options) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open issuer: %w", err)
 	}
-	i := &Issuer{url: o.URL, audience: o.Audience, client: cmp.Or(o.Client, PageClient), groups: o.Groups, read: o.Read, imageOrigin: o.ImageOrigin, key: key}
-	return i, nil
+	o.Client = cmp.Or(o.Client, PageClient)
+	return &Issuer{o, key}, nil
 }
 
 // Key returns the public key with the id.
@@ -104,9 +98,9 @@ func (i *Issuer) Token(c Claims) (string, error) { return i.sign(c, jwt.MapClaim
 func (i *Issuer) sign(c Claims, claims jwt.MapClaims) (string, error) {
 	now := time.Now()
 	maps.Copy(claims, jwt.MapClaims{
-		"iss": i.url,
+		"iss": i.o.URL,
 		"sub": c.Subject,
-		"aud": cmp.Or(c.Audience, i.audience),
+		"aud": cmp.Or(c.Audience, i.o.Audience),
 		"iat": now.Unix(),
 		"nbf": now.Unix(),
 		"exp": now.Unix() + int64(c.TTL/time.Second),
@@ -226,9 +220,9 @@ func (i *Issuer) claimsOf(query url.Values) (Claims, error) {
 		return Claims{}, errors.New("sub is missing: use /_local/token?sub=alice")
 	}
 	for _, role := range query["role"] {
-		group, ok := i.groups[role]
+		group, ok := i.o.Groups[role]
 		if !ok {
-			return Claims{}, fmt.Errorf("role must be one of %q", slices.Sorted(maps.Keys(i.groups)))
+			return Claims{}, fmt.Errorf("role must be one of %q", slices.Sorted(maps.Keys(i.o.Groups)))
 		}
 		c.Groups = append(c.Groups, group)
 	}

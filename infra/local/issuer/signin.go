@@ -77,9 +77,9 @@ var (
 )
 
 func (i *Issuer) shownFor(ctx context.Context, state string) shown {
-	s := shown{Back: "/", Groups: i.groups}
+	s := shown{Back: "/", Groups: i.o.Groups}
 	of := asking.FindStringSubmatch(state)
-	if of == nil || i.read == nil {
+	if of == nil || i.o.Read == nil {
 		return s
 	}
 	s.Back = "/" + of[1] + "/" + of[2]
@@ -91,7 +91,7 @@ func (i *Issuer) shownFor(ctx context.Context, state string) shown {
 		sale
 		Sales []sale
 	}
-	if json.Unmarshal(i.read(ctx, map[string]string{"s": "/sales/", "g": "/groups/"}[of[1]]+of[2]), &answer) != nil {
+	if json.Unmarshal(i.o.Read(ctx, map[string]string{"s": "/sales/", "g": "/groups/"}[of[1]]+of[2]), &answer) != nil {
 		return s
 	}
 	one := answer.sale
@@ -111,8 +111,8 @@ func (i *Issuer) authorization(r *http.Request) (redirect string, g grant, probl
 	g = grant{Redirect: redirect, Scope: q.Get("scope"), Nonce: q.Get("nonce"), Challenge: q.Get("code_challenge")}
 	digest, err := base64.RawURLEncoding.DecodeString(g.Challenge)
 	switch {
-	case q.Get("client_id") != i.client:
-		problem = "client_id must be " + i.client
+	case q.Get("client_id") != i.o.Client:
+		problem = "client_id must be " + i.o.Client
 	case q.Get("redirect_uri") != redirect:
 		problem = "redirect_uri must be " + redirect
 	case q.Get("response_type") != "code":
@@ -131,7 +131,7 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	// With no-referrer a browser would send the form with the Origin "null".
 	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src "+strings.TrimSpace("'self' "+i.imageOrigin)+
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src "+strings.TrimSpace("'self' "+i.o.ImageOrigin)+
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	redirect, g, problem := i.authorization(r)
 	if problem != "" {
@@ -147,7 +147,7 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "sub is missing", http.StatusBadRequest)
 		return
 	}
-	if group, ok := i.groups[r.PostFormValue("role")]; ok {
+	if group, ok := i.o.Groups[r.PostFormValue("role")]; ok {
 		g.Groups = []string{group}
 	}
 	to := url.Values{"code": {i.seal("code", g, codeTTL)}, "state": {r.URL.Query().Get("state")}}
@@ -168,7 +168,7 @@ func (i *Issuer) serveExchange(w http.ResponseWriter, r *http.Request) {
 
 // exchange returns the tokens of a code, or new ones for a refresh token, or OAuth's code of the error.
 func (i *Issuer) exchange(r *http.Request) (answer map[string]any, failure string) {
-	if r.PostFormValue("client_id") != i.client {
+	if r.PostFormValue("client_id") != i.o.Client {
 		return nil, "invalid_client"
 	}
 	switch r.PostFormValue("grant_type") {
@@ -203,7 +203,7 @@ func (i *Issuer) tokens(g grant) (answer map[string]any, failure string) {
 	if err != nil {
 		return nil, "server_error"
 	}
-	id, err := i.sign(Claims{Subject: g.Subject, Audience: i.client, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.Nonce})
+	id, err := i.sign(Claims{Subject: g.Subject, Audience: i.o.Client, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.Nonce})
 	if err != nil {
 		return nil, "server_error"
 	}
