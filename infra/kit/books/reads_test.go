@@ -39,7 +39,7 @@ func TestAReceiptSaysWhatItDidNotLookFor(t *testing.T) {
 		full bool
 		says string
 	}{
-		"a table too large":     {manyPages{w.db, maxPages + 1}, false, "shards and claims beyond the sale's, sales that are not listed and items that belong to no sale: the table is larger than 64 MB (FULL=1 scans it)"},
+		"a table too large":     {manyPages{w.db, maxPages + 1}, false, "shards and claims beyond the sale's, sales that are not listed and items that belong to no sale: the table is larger than 64 MB (--full scans it)"},
 		"in full":               {manyPages{w.db, maxPages + 1}, true, ""},
 		"a table of 64 MB":      {manyPages{w.db, maxPages}, false, ""},
 		"Scan is not permitted": {refusing{w.db}, true, "dynamodb:Scan is not permitted"},

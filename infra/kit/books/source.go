@@ -204,7 +204,7 @@ func (t *table) batch(ctx context.Context, keys []key) ([]item, error) {
 	return nil, fmt.Errorf("read %d items: throttled %d times", len(keys), maxTries)
 }
 
-var tooLarge = fmt.Sprintf("the table is larger than %d MB (FULL=1 scans it)", maxPages)
+var tooLarge = fmt.Sprintf("the table is larger than %d MB (--full scans it)", maxPages)
 
 func (t *table) scan(ctx context.Context, page func([]item) error) (whyNot string, err error) {
 	in := &dynamodb.ScanInput{

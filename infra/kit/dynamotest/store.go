@@ -189,11 +189,6 @@ func (t *table) keyItem(k key) item {
 // isKey reports whether the attribute is part of the key.
 func (t *table) isKey(name string) bool { return name == t.PK || t.SK != "" && name == t.SK }
 
-const (
-	maxPartitionKey = 2048 // bytes
-	maxSortKey      = 1024 // bytes
-)
-
 // keyOf reads a Key parameter: exactly the key attributes.
 func (t *table) keyOf(attributes map[string]types.AttributeValue) (key, error) {
 	k, err := t.keyIn(attributes)
@@ -206,23 +201,11 @@ func (t *table) keyOf(attributes map[string]types.AttributeValue) (key, error) {
 // keyIn reads the key out of a whole item.
 func (t *table) keyIn(attributes map[string]types.AttributeValue) (key, error) {
 	pk, err := keyPart(attributes, t.PK)
-	if err != nil {
-		return key{}, err
-	}
-	if len(pk) > maxPartitionKey {
-		return key{}, validation("One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes")
-	}
-	if t.SK == "" {
-		return key{pk: pk}, nil
+	if err != nil || t.SK == "" {
+		return key{pk: pk}, err
 	}
 	sk, err := keyPart(attributes, t.SK)
-	if err != nil {
-		return key{}, err
-	}
-	if len(sk) > maxSortKey {
-		return key{}, validation("One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
-	}
-	return key{pk, sk}, nil
+	return key{pk, sk}, err
 }
 
 func keyPart(attributes map[string]types.AttributeValue, name string) (string, error) {

@@ -16,17 +16,11 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// maxLength is Lambda's limit for the characters of a pattern.
-const maxLength = 4096
-
 // Pattern is one filter. It is immutable.
 type Pattern struct{ root map[string]any }
 
 // Compile reads a pattern from its JSON.
 func Compile(text string) (*Pattern, error) {
-	if len([]rune(text)) > maxLength {
-		return nil, fmt.Errorf("read event pattern: more than %d characters", maxLength)
-	}
 	// This decoder refuses duplicate names, as EventBridge does.
 	p := &Pattern{}
 	err := json.Unmarshal([]byte(text), &p.root)

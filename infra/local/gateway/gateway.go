@@ -137,11 +137,11 @@ func (g *gateway) integrate(ctx context.Context, function string, payload []byte
 		case err != nil:
 			done <- fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: %w", function, err))
 		case functionError != "":
-			done <- fail(http.StatusInternalServerError, fmt.Errorf("invoke %s: %s: %s", function, functionError, excerpt(response)))
+			done <- fail(http.StatusInternalServerError, fmt.Errorf("invoke %s: %s: %.500s", function, functionError, response))
 		default:
 			a, err := decodeResponse(response)
 			if err != nil {
-				a = fail(http.StatusInternalServerError, fmt.Errorf("read response of %s: %w: %s", function, err, excerpt(response)))
+				a = fail(http.StatusInternalServerError, fmt.Errorf("read response of %s: %w: %.500s", function, err, response))
 			}
 			done <- a
 		}
@@ -157,15 +157,6 @@ func (g *gateway) integrate(ctx context.Context, function string, payload []byte
 		// The client has probably gone; if not, this must not look like a success.
 		return refuse(http.StatusServiceUnavailable)
 	}
-}
-
-// excerpt keeps a log line short.
-func excerpt(response []byte) string {
-	const limit = 500
-	if len(response) > limit {
-		return string(response[:limit]) + "…"
-	}
-	return string(response)
 }
 
 // requestID looks like one of API Gateway's.

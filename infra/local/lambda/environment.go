@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -26,10 +27,8 @@ func (s *Service) environment(f Function, runtimeAPI string, now time.Time) []st
 		"PATH":                      "/usr/local/bin:/usr/bin/:/bin:/opt/bin",
 		"TZ":                        ":UTC",
 	}
-	for name, value := range f.Env {
-		env[name] = value
-	}
-	for name, value := range map[string]string{
+	maps.Copy(env, f.Env)
+	maps.Copy(env, map[string]string{
 		"AWS_REGION":                      template.Region,
 		"AWS_DEFAULT_REGION":              template.Region,
 		"AWS_LAMBDA_FUNCTION_NAME":        f.Name,
@@ -41,9 +40,7 @@ func (s *Service) environment(f Function, runtimeAPI string, now time.Time) []st
 		"AWS_LAMBDA_RUNTIME_API":          runtimeAPI,
 		"LAMBDA_TASK_ROOT":                filepath.Dir(f.Command),
 		"_HANDLER":                        "bootstrap",
-	} {
-		env[name] = value
-	}
+	})
 	out := make([]string, 0, len(env))
 	for name, value := range env {
 		out = append(out, name+"="+value)

@@ -19,9 +19,7 @@ import (
 const (
 	notInFlight = "AWS.SimpleQueueService.MessageNotInflight"
 	badHandle   = "ReceiptHandleIsInvalid"
-	parameter   = "InvalidParameterValue"
 	unsupported = "AWS.SimpleQueueService.UnsupportedOperation"
-	noQueue     = "AWS.SimpleQueueService.NonExistentQueue"
 )
 
 // direct is a client's connection to a server in the same process.
@@ -56,18 +54,14 @@ func play(t *testing.T, d sqs.Disorder, story func(f *fixture)) {
 // queue makes a queue; attributes come in pairs.
 func (f *fixture) queue(name string, attributes ...string) (url string) {
 	f.Helper()
-	if err := f.create(name, attributes...); err != nil {
-		f.Fatal(err)
-	}
-	return "http://queues/000000000000/" + name
-}
-
-func (f *fixture) create(name string, attributes ...string) error {
 	wanted := map[string]string{}
 	for i := 0; i+1 < len(attributes); i += 2 {
 		wanted[attributes[i]] = attributes[i+1]
 	}
-	return f.server.Create(name, wanted)
+	if err := f.server.Create(name, wanted); err != nil {
+		f.Fatal(err)
+	}
+	return "http://queues/000000000000/" + name
 }
 
 func redrive(target, most string) string {
