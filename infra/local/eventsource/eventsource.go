@@ -1,6 +1,5 @@
-// Package eventsource has what those have in common that invoke functions by themselves, event
-// source mappings and schedules: the invoked function, its answer about parts of a batch, and the
-// pauses of retries.
+// Package eventsource has what those have in common that invoke functions, the gateway, event source mappings and
+// schedules: the invoked function, its answer about parts of a batch, and the pauses of retries.
 package eventsource
 
 import (
@@ -15,11 +14,14 @@ import (
 )
 
 // Invoker runs a function to its end. An error means that the function may not have
-// run; functionError is Lambda's X-Amz-Function-Error header, empty when the function
+// run, and ErrThrottled that its concurrency is used up; functionError is Lambda's X-Amz-Function-Error header, empty when the function
 // returned normally.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
 }
+
+// ErrThrottled refuses an invocation beyond a concurrency limit.
+var ErrThrottled = errors.New("rate exceeded: no concurrency left")
 
 // Batch runs a function once with the items of these ids and returns those that its response
 // reports as failed, as ReportBatchItemFailures defines it. An error means that the whole batch

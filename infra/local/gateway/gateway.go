@@ -17,6 +17,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"flashsale/infra/local/eventsource"
 )
 
 const (
@@ -25,14 +27,6 @@ const (
 	// longestRun is Lambda's maximum function timeout.
 	longestRun = 15 * time.Minute
 )
-
-// Invoker runs a function to its end. An error means that it could not be run; if it
-// has a method Throttled() bool that returns true, the function's concurrency is used
-// up. functionError is Lambda's X-Amz-Function-Error header, empty when the function
-// returned normally.
-type Invoker interface {
-	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
-}
 
 // Options is the configuration besides the routes. The zero value is usable.
 type Options struct {
@@ -49,12 +43,12 @@ type Options struct {
 
 type gateway struct {
 	routes  table
-	invoker Invoker
+	invoker eventsource.Invoker
 	o       Options
 }
 
 // New returns the API as a handler.
-func New(routes []Route, invoker Invoker, o Options) http.Handler {
+func New(routes []Route, invoker eventsource.Invoker, o Options) http.Handler {
 	if o.APIID == "" {
 		o.APIID = "local"
 	}
@@ -127,12 +121,8 @@ func (g *gateway) integrate(ctx context.Context, function string, payload []byte
 	go func() {
 		defer cancel()
 		response, functionError, err := g.invoker.Invoke(run, function, payload)
-		throttled, known := errors.AsType[interface {
-			error
-			Throttled() bool
-		}](err)
 		switch {
-		case known && throttled.Throttled():
+		case errors.Is(err, eventsource.ErrThrottled):
 			done <- refuse(http.StatusServiceUnavailable) // expected under overload: not logged
 		case err != nil:
 			done <- fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: %w", function, err))

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"flashsale/infra/local/eventsource"
 )
 
 // InvokeHandler is Lambda's Invoke API for synchronous invocations of a function by its
@@ -62,7 +64,7 @@ func (s *Service) refuseInvoke(w http.ResponseWriter, id, function string, err e
 			"Function not found: "+s.arn(function))
 	case errors.Is(err, ErrPayloadTooLarge):
 		writeError(w, id, http.StatusRequestEntityTooLarge, "RequestTooLargeException", "User", "message", err.Error())
-	case errors.Is(err, ErrThrottled):
+	case errors.Is(err, eventsource.ErrThrottled):
 		writeError(w, id, http.StatusTooManyRequests, "TooManyRequestsException", "User", "message", "Rate Exceeded.")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		// The caller has gone: no answer.

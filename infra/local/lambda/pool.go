@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"flashsale/infra/local/eventsource"
 )
 
 // pool is the processes of one function. There are never more than slots, because a
@@ -36,7 +38,7 @@ type limit chan struct{}
 
 func newLimit(n int) limit { return make(limit, n) }
 
-// enter waits for a process. It fails at once with ErrThrottled if the concurrency
+// enter waits for a process. It fails at once with eventsource.ErrThrottled if the concurrency
 // limit is reached.
 func (p *pool) enter(ctx context.Context) (err error) {
 	// Otherwise select could choose a free slot although the context is done.
@@ -46,7 +48,7 @@ func (p *pool) enter(ctx context.Context) (err error) {
 	select {
 	case p.limit <- struct{}{}:
 	default:
-		return ErrThrottled
+		return eventsource.ErrThrottled
 	}
 	defer func() {
 		if err != nil {

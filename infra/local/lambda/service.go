@@ -116,7 +116,7 @@ func (s *Service) arn(function string) string {
 // payload is passed on as {}. The function error is empty, or "Unhandled" when
 // the function failed: the response then is Lambda's error object.
 //
-// The error is ErrFunctionNotFound, ErrPayloadTooLarge (above 6 MiB), ErrThrottled, ErrClosed,
+// The error is ErrFunctionNotFound, ErrPayloadTooLarge (above 6 MiB), eventsource.ErrThrottled, ErrClosed,
 // or the cause of ctx. A ctx that ends while the function runs does not stop it, as on AWS.
 func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error) {
 	out, err := s.invoke(ctx, function, event{id: newRequestID(), payload: payload})
@@ -218,16 +218,6 @@ var (
 	ErrFunctionNotFound = errors.New("function not found")
 	ErrPayloadTooLarge  = errors.New("payload is too large")
 )
-
-// ErrThrottled refuses an invocation beyond a concurrency limit.
-var ErrThrottled error = throttled{}
-
-type throttled struct{}
-
-func (throttled) Error() string { return "rate exceeded: no concurrency left" }
-
-// Throttled lets callers detect throttling without importing this package.
-func (throttled) Throttled() bool { return true }
 
 // ErrClosed is the error of every invocation interrupted by Close or made after it.
 var ErrClosed = errors.New("lambda service is closed")

@@ -26,6 +26,7 @@ import (
 	queryhandler "flashsale/functions/query/handler"
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/testledger"
+	"flashsale/infra/local/eventsource"
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/template"
@@ -237,7 +238,7 @@ func (w *world) signed(c issuer.Claims) string {
 }
 
 // functions are the template's functions, by their logical ids.
-func (w *world) functions(d door) gateway.Invoker {
+func (w *world) functions(d door) eventsource.Invoker {
 	book := w.Ledger()
 	if d.gone {
 		book = w.Nowhere()
