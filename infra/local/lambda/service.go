@@ -31,7 +31,7 @@ type Function struct {
 	// Env is the environment set by the template, without variables that Lambda reserves.
 	Env      map[string]string
 	Timeout  time.Duration // of one invocation, more than 0
-	MemoryMB int           // only passed to the function, not enforced; 128 if 0
+	MemoryMB int           // only passed to the function, not enforced
 	// Processes bounds the processes, and so the events that run at one time, to what
 	// this machine can handle; at least 1. Further invocations wait.
 	Processes int
@@ -96,9 +96,6 @@ func New(functions []Function, o Options) (*Service, error) {
 	}
 	shared := newLimit(unreserved)
 	for _, f := range functions {
-		if f.MemoryMB == 0 {
-			f.MemoryMB = 128
-		}
 		limit := shared
 		if f.Reserved > 0 {
 			limit = newLimit(f.Reserved)

@@ -29,17 +29,6 @@ const Prefix = "/_local/live/"
 //go:embed assets
 var assets embed.FS
 
-// Queues is the part of the SQS client that the view uses.
-type Queues interface {
-	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
-}
-
-// Events is the event bus.
-type Events interface {
-	// Latest returns the latest events, the newest first, and how many there are of each type.
-	Latest() ([]eventbus.Event, map[string]int)
-}
-
 // System is the stack, which the view breaks and heals.
 type System interface {
 	// Inject replaces what goes wrong in the system; after the zero Injection nothing does.
@@ -53,9 +42,9 @@ type Options struct {
 	Client                      *client.Client // of the stack's API and functions
 	DB                          books.DynamoDB // the engine itself
 	Table                       string
-	Queues                      Queues
-	OrderQueue, DeadLetterQueue string // URLs
-	Events                      Events // nil if nothing is published
+	Queues                      *sqs.Client
+	OrderQueue, DeadLetterQueue string           // URLs
+	Events                      *eventbus.Server // nil if nothing is published
 	System                      System
 }
 

@@ -120,10 +120,7 @@ func (s *Stack) openView() (*live.View, error) {
 		Client: client.New(s.API, client.Options{Lambda: s.Lambda, Connections: connectionsKept}),
 		DB:     engine.Client(s.engine), Table: s.Table,
 		Queues: s.queueClient(), OrderQueue: s.queueURL("OrderQueue"), DeadLetterQueue: s.queueURL("OrderDeadLetterQueue"),
-		System: s,
-	}
-	if s.bus != nil {
-		o.Events = s.bus
+		Events: s.bus, System: s,
 	}
 	view, err := live.New(o)
 	if err == nil {
