@@ -11,7 +11,6 @@ const (
 	// A page of a roll has a part for each value of the first two bits of the leaves' second byte.
 	pageParts            = 4
 	leafBytes, rankBytes = len(rules.Leaf{}), len(rules.Rank{})
-	signatureBytes       = 48
 )
 
 func partOf(l rules.Leaf) int { return int(l[1] >> 6) }
