@@ -90,7 +90,8 @@ func Problem(err error, saleID string) Response {
 	}
 	p := problem{
 		Type: "urn:flashsale:problem:" + string(code), Title: k.title, Status: k.status, Code: code,
-		Detail: said.Detail, Template: said.Template, Values: said.Values(), MayReturn: said.MayReturn, SaleID: said.OtherSale,
+		Detail: said.Detail, Template: said.Template, Values: said.Values(),
+		MayReturn: said.MayReturn, SaleID: said.OtherSale,
 	}
 	if saleID = cmp.Or(said.OtherSale, saleID); saleID != "" && code != sale.SaleNotFound {
 		p.Order = ClaimPath(saleID)

@@ -347,6 +347,7 @@ func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementReque
 // insertOrder puts the order item of a claim unless there is one.
 func (s statements) insertOrder(c *confirming) types.BatchStatementRequest {
 	return types.BatchStatementRequest{Statement: s.insertOrderText, Parameters: []types.AttributeValue{
-		table.S(table.OrderPK(c.storedID)), table.S(table.OrderSK), table.S(c.ref.SaleID), table.S(c.ref.User), table.S(c.ref.ClaimID),
+		table.S(table.OrderPK(c.storedID)), table.S(table.OrderSK),
+		table.S(c.ref.SaleID), table.S(c.ref.User), table.S(c.ref.ClaimID),
 	}}
 }

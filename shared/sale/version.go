@@ -38,7 +38,8 @@ const (
 	// ReadsSealed is the version that a reader of a sealed sale needs.
 	ReadsSealed = 5
 	// ReadsOperators is the version that a reader of what operators do about orders needs: of a sale with a
-	// PayUntil or a LateFor, and of the claim of an order that they have cancelled after it was paid, or whose unit they keep.
+	// PayUntil or a LateFor, and of the claim of an order that they have cancelled after it was paid, or whose
+	// unit they keep.
 	ReadsOperators = 6
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.

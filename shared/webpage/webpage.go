@@ -4,8 +4,8 @@
 // page.html is an html/template. A file refers to another one by its plain name, as
 // "/assets/NAME" in HTML and as "./NAME" in scripts and styles; the name is replaced by the
 // hashed one under which the file is served. A page that refers to modules.js gets there, in one
-// file, all scripts that its own one imports: sources of any number cost it one request. Every answer has a policy that forbids what a
-// page does not need.
+// file, all scripts that its own one imports: sources of any number cost it one request. Every answer has a
+// policy that forbids what a page does not need.
 package webpage
 
 import (

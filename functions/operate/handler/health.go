@@ -29,7 +29,9 @@ type Stack interface {
 	Delete(context.Context, stack.DeadLetter) error
 }
 
-var signs = []string{wire.SignPending, wire.SignWaiting, wire.SignDeadLetters, wire.SignFunctions, wire.SignEvents, wire.SignBooks, wire.SignOthers}
+var signs = []string{
+	wire.SignPending, wire.SignWaiting, wire.SignDeadLetters, wire.SignFunctions, wire.SignEvents, wire.SignBooks, wire.SignOthers,
+}
 
 // Levels of a sign.
 const (

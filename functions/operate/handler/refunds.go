@@ -32,7 +32,9 @@ func (h *Handler) refunds(ctx context.Context, c *call, event *telemetry.Event) 
 	if err != nil {
 		return nil, err
 	}
-	page := wire.Refunds{SaleID: id, AsOf: httpapi.Time(h.now()), Refunds: []wire.Refund{}, Next: next, Unreadable: unreadable}
+	page := wire.Refunds{
+		SaleID: id, AsOf: httpapi.Time(h.now()), Refunds: []wire.Refund{}, Next: next, Unreadable: unreadable,
+	}
 	for _, r := range found {
 		page.Refunds = append(page.Refunds, wire.RefundOf(r))
 	}

@@ -37,7 +37,8 @@ func moneyOf(r *ledger.Receipt, s sale.Sale) []wire.Money {
 	all := []wire.Money{}
 	for _, code := range slices.Sorted(maps.Keys(sums)) {
 		one := wire.Money{
-			Currency: code, Digits: wire.Digits(code), Taken: sums[code].Taken, Due: sums[code].Due, Refunded: sums[code].Refunded,
+			Currency: code, Digits: wire.Digits(code),
+			Taken: sums[code].Taken, Due: sums[code].Due, Refunded: sums[code].Refunded,
 		}
 		if code == s.Currency {
 			one.Outstanding = r.Unpaid * s.Price
