@@ -14,7 +14,4 @@ import "time"
 // Wall returns the current time in UTC without a monotonic reading. The main.go of a
 // function passes it to everything that needs the time. A wall clock may step back: a
 // negative age must count as too old.
-func Wall() time.Time { return Strip(time.Now()) }
-
-// Strip removes the monotonic reading of t.
-func Strip(t time.Time) time.Time { return t.Round(0).UTC() }
+func Wall() time.Time { return time.Now().Round(0).UTC() }

@@ -23,12 +23,11 @@ type breaker struct {
 	random func() float64
 
 	mu       sync.Mutex
-	state    int           // rises whenever it opens, closes or lets a probe through
 	failures int           // in a row
 	pause    time.Duration // the latest one; 0 while closed
-	since    time.Time     // when the last pause began
-	spread   time.Duration // how long it lasts in this environment
-	probing  bool          // the probe is under way
+	since    time.Time     // when the last pause, or the probe after it, began
+	lasts    time.Duration // how long that keeps calls out
+	probing  bool          // it is a probe
 }
 
 func newBreaker(random func() float64) *breaker {
@@ -47,59 +46,40 @@ func (b *breaker) isOpen(now time.Time) bool {
 
 func (b *breaker) shut(now time.Time) bool {
 	passed := now.Sub(b.since) // negative after the wall clock has stepped back: ignore the pause
-	return b.pause > 0 && (b.probing || 0 <= passed && passed < b.spread)
+	return b.pause > 0 && 0 <= passed && passed < b.lasts
 }
 
-// enter asks for permission to call at now. The caller must report the outcome with
-// the returned state; outcomes from an earlier state are ignored.
-func (b *breaker) enter(now time.Time) (state int, ok bool) {
+// enter reports whether a call may be made at now. A probe keeps others out until it succeeds or fails, at
+// most for its timeout.
+func (b *breaker) enter(now time.Time, timeout time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shut(now) {
-		return 0, false
+		return false
 	}
 	if b.pause > 0 {
-		b.probing = true
-		b.state++
+		b.since, b.lasts, b.probing = now, timeout, true
 	}
-	return b.state, true
+	return true
 }
 
 // succeed records that a call was answered.
-func (b *breaker) succeed(state int, _ time.Time) {
+func (b *breaker) succeed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if state != b.state {
-		return
-	}
-	b.failures = 0
-	if b.pause > 0 {
-		b.pause, b.probing = 0, false
-		b.state++
-	}
+	b.failures, b.pause = 0, 0
 }
 
 // fail records that a call failed.
-func (b *breaker) fail(state int, now time.Time) {
+func (b *breaker) fail(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if state != b.state {
-		return
+	if b.shut(now) && !b.probing {
+		return // the call began before the breaker opened
 	}
-	if b.failures++; b.pause == 0 && b.failures < maxFailures {
+	if b.failures++; b.failures < maxFailures {
 		return
 	}
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
-	b.since, b.spread = now, time.Duration((0.75+0.5*b.random())*float64(b.pause))
-	b.probing = false
-	b.state++
-}
-
-// abandon records that a call ended without saying anything about the service.
-func (b *breaker) abandon(state int, _ time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if state == b.state {
-		b.probing = false
-	}
+	b.since, b.lasts, b.probing = now, time.Duration((0.75+0.5*b.random())*float64(b.pause)), false
 }

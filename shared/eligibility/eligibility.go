@@ -118,22 +118,19 @@ func (c *Checker) ask(ctx context.Context, saleID, user string) (bool, error) {
 		return false, err
 	}
 	defer func() { <-c.turns }()
-	state, ok := c.breaker.enter(c.now())
-	if !ok {
+	if !c.breaker.enter(c.now(), c.timeout) {
 		return false, errOpen // it failed while this call waited for its turn
 	}
-	// A call that the caller ended says nothing about the service, and an answer that
-	// cannot be used says nothing about other users.
-	ended := c.breaker.abandon
-	defer func() { ended(state, c.now()) }()
 	call, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	eligible, err := c.service.ask(call, saleID, user)
+	// A call that the caller ended says nothing about the service, and an answer that
+	// cannot be used says nothing about other users.
 	switch {
 	case err == nil:
-		ended = c.breaker.succeed
+		c.breaker.succeed()
 	case ctx.Err() == nil && !errors.Is(err, errAnswer):
-		ended = c.breaker.fail
+		c.breaker.fail(c.now())
 	}
 	return eligible, err
 }

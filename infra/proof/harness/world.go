@@ -47,7 +47,6 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
-	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/eventbus"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -137,10 +136,6 @@ type Environment struct {
 	// is when Lambda kills it.
 	Invocation int
 	Deadline   time.Time
-	// stopped is when its last invocation ended, zero while one runs; frozen is how
-	// long it was frozen in total.
-	stopped time.Time
-	frozen  time.Duration
 	// ClaimIDs are the claim ids that it has tried to write in this invocation.
 	ClaimIDs []string
 	// lookedForClaim: an eventually consistent read of a claim was answered in this invocation.
@@ -162,7 +157,7 @@ type Environment struct {
 // Start makes a cold environment with a clock error of skew.
 func (w *World) Start(f Function, skew time.Duration) *Environment {
 	e := &Environment{world: w, Function: f, Number: w.made.Add(1)}
-	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
+	now := func() time.Time { return clock.Wall().Add(skew) }
 	newID := func() string {
 		id := "claim-" + strconv.FormatInt(w.claims.Add(1), 10)
 		e.ClaimIDs = append(e.ClaimIDs, id)
@@ -225,10 +220,6 @@ func (e *Environment) Invoke(run func(context.Context)) (died bool) {
 	e.end = cancel
 	began := time.Now()
 	e.Deadline = began.Add(Timeouts[e.Function])
-	if !e.stopped.IsZero() {
-		e.frozen += began.Sub(e.stopped)
-	}
-	defer func() { e.stopped = time.Now() }()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
