@@ -4,25 +4,19 @@
 package main
 
 import (
-	"os"
-
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/functions/draw/handler"
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
-	"flashsale/shared/ledger"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "draw", clock.Wall)
-	cfg := startup.AWS(log)
-	book, noBook := ledger.FromEnv(cfg, clock.Wall)
+	log, _, book := startup.Function("draw")
 	times, noTimes := draw.TimesFromEnv()
 	relays, noRelays := beacon.FromEnv()
-	log.FatalIf(noBook, noTimes, noRelays)
+	log.FatalIf(noTimes, noRelays)
 	lambda.Start(handler.New(book, relays.Chain, relays, times, log, clock.Wall).Handle)
 }

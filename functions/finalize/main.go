@@ -3,21 +3,14 @@
 package main
 
 import (
-	"os"
-
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/functions/finalize/handler"
 	"flashsale/shared/clock"
-	"flashsale/shared/ledger"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "finalize", clock.Wall)
-	cfg := startup.AWS(log)
-	book, err := ledger.FromEnv(cfg, clock.Wall)
-	log.FatalIf(err)
+	log, _, book := startup.Function("finalize")
 	lambda.Start(handler.New(book, log, clock.Wall))
 }

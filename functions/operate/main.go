@@ -14,17 +14,13 @@ import (
 	"flashsale/functions/operate/stack"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
-	"flashsale/shared/ledger"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "operate", clock.Wall)
-	cfg := startup.AWS(log)
-	book, noBook := ledger.FromEnv(cfg, clock.Wall)
+	log, cfg, book := startup.Function("operate")
 	times, noTimes := draw.TimesFromEnv()
-	log.FatalIf(noBook, noTimes)
+	log.FatalIf(noTimes)
 	page, err := handler.PageFromEnv(assets.Files)
 	log.FatalIf(err)
 	surroundings, err := stack.FromEnv(cfg)

@@ -2,29 +2,23 @@
 package main
 
 import (
-	"os"
-
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/functions/page/assets"
 	"flashsale/functions/page/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 	"flashsale/shared/webpage"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "page", clock.Wall)
+	log, _, book := startup.Function("page")
 	signIn, err := webpage.SignInFromEnv()
 	log.FatalIf(err)
 	origin, err := httpapi.OriginFromEnv()
 	log.FatalIf(err)
 	look, err := handler.AppearanceFromEnv()
-	log.FatalIf(err)
-	book, err := ledger.FromEnv(startup.AWS(log), clock.Wall)
 	log.FatalIf(err)
 	h, err := handler.New(assets.Files, signIn, look, book, log, clock.Wall)
 	log.FatalIf(err)

@@ -3,20 +3,16 @@
 package main
 
 import (
-	"os"
-
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/functions/publish/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/eventbus"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "publish", clock.Wall)
-	cfg := startup.AWS(log)
+	log, cfg := startup.AWS("publish")
 	bus, noBus := eventbus.FromEnv(cfg)
 	failures, noFailures := handler.FailureQueueFromEnv(cfg)
 	log.FatalIf(noBus, noFailures)

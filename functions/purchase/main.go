@@ -3,8 +3,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/functions/purchase/handler"
@@ -12,21 +10,17 @@ import (
 	"flashsale/shared/draw"
 	"flashsale/shared/eligibility"
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "purchase", clock.Wall)
-	cfg := startup.AWS(log)
-	book, noBook := ledger.FromEnv(cfg, clock.Wall)
+	log, cfg, book := startup.Function("purchase")
 	queue, noQueue := orderq.FromEnv(cfg)
 	users, noUsers := eligibility.FromEnv(clock.Wall)
 	origin, noOrigin := httpapi.OriginFromEnv()
 	times, noTimes := draw.TimesFromEnv()
-	log.FatalIf(noBook, noQueue, noUsers, noOrigin, noTimes)
+	log.FatalIf(noQueue, noUsers, noOrigin, noTimes)
 	h := handler.New(book, queue, log, clock.Wall)
 	h.Origin, h.Times = origin, times
 	if users != nil {

@@ -10,16 +10,11 @@ import (
 	"flashsale/functions/query/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "query", clock.Wall)
-	cfg := startup.AWS(log)
-	book, err := ledger.FromEnv(cfg, clock.Wall)
-	log.FatalIf(err)
+	log, _, book := startup.Function("query")
 	origin, err := httpapi.OriginFromEnv()
 	log.FatalIf(err)
 	link, err := handler.NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"))

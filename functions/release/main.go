@@ -3,22 +3,15 @@
 package main
 
 import (
-	"os"
-
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/functions/release/handler"
-	"flashsale/shared/clock"
-	"flashsale/shared/ledger"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "release", clock.Wall)
-	cfg := startup.AWS(log)
-	book, noBook := ledger.FromEnv(cfg, clock.Wall)
+	log, _, book := startup.Function("release")
 	grace, noGrace := handler.GraceFromEnv()
-	log.FatalIf(noBook, noGrace)
+	log.FatalIf(noGrace)
 	lambda.Start(handler.New(book, grace, log).Handle)
 }

@@ -10,17 +10,13 @@ import (
 	"flashsale/functions/seed/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
-	"flashsale/shared/ledger"
 	"flashsale/shared/startup"
-	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "seed", clock.Wall)
-	cfg := startup.AWS(log)
-	book, noBook := ledger.FromEnv(cfg, clock.Wall)
+	log, _, book := startup.Function("seed")
 	times, noTimes := draw.TimesFromEnv()
-	log.FatalIf(noBook, noTimes)
+	log.FatalIf(noTimes)
 	h := handler.New(book, log, clock.Wall)
 	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
 	lambda.Start(h.Handle)

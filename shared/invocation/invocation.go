@@ -1,5 +1,5 @@
-// Package invocation measures time within one invocation: how much is left of it; and
-// it makes errors of panics. No environment is frozen during an
+// Package invocation measures time within one invocation: how much is left of it, and
+// how long a call took; and it makes errors of panics. No environment is frozen during an
 // invocation, so the monotonic clock is right within one, but only there; ages across
 // invocations are measured by package clock.
 package invocation
@@ -78,3 +78,12 @@ func Try(do func() error) (err error) {
 	}()
 	return do()
 }
+
+// Stopwatch measures how long something takes.
+type Stopwatch struct{ began time.Time }
+
+// Start returns a running stopwatch.
+func Start() Stopwatch { return Stopwatch{time.Now()} }
+
+// Elapsed returns the time since Start.
+func (s Stopwatch) Elapsed() time.Duration { return time.Since(s.began) }

@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go/logging"
+
+	"flashsale/shared/invocation"
 )
 
 // calls is the time that the AWS calls of one event took. It is stored in the event's
@@ -94,7 +96,7 @@ func (s stopwatch) Do(r *http.Request) (*http.Response, error) {
 	if c == nil {
 		return s.transport.RoundTrip(r)
 	}
-	began := time.Now()
-	defer func() { c.add(r.Header.Get("X-Amz-Target"), time.Since(began)) }()
+	call := invocation.Start()
+	defer func() { c.add(r.Header.Get("X-Amz-Target"), call.Elapsed()) }()
 	return s.transport.RoundTrip(r)
 }

@@ -124,12 +124,12 @@ func (l *Log) named() (m members) {
 // Event is a line being built. It belongs to one goroutine and must not be used after
 // End.
 type Event struct {
-	log     *Log
-	began   time.Time
-	members members
-	prefix  int // length of the members shared by all events of the invocation
-	metrics []metric
-	calls   calls
+	log       *Log
+	stopwatch invocation.Stopwatch
+	members   members
+	prefix    int // length of the members shared by all events of the invocation
+	metrics   []metric
+	calls     calls
 }
 
 // Run runs one invocation within its time, and writes its line with that message; count adds the
@@ -150,7 +150,7 @@ func (l *Log) Run(
 // invocation.Margin before the deadline. AWS calls with that context are timed if their
 // client's configuration is watched.
 func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *Event) {
-	e := &Event{log: l, began: time.Now(), members: l.named()}
+	e := &Event{log: l, stopwatch: invocation.Start(), members: l.named()}
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		e.members.text("requestId", lc.AwsRequestID)
 	}
@@ -165,7 +165,7 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 
 // Part starts a separate event within this one. Calls with its context count for both.
 func (e *Event) Part(ctx context.Context) (context.Context, *Event) {
-	part := &Event{log: e.log, began: time.Now(), prefix: e.prefix}
+	part := &Event{log: e.log, stopwatch: invocation.Start(), prefix: e.prefix}
 	part.members, part.calls.parent = slices.Clone(e.members[:e.prefix]), &e.calls
 	return context.WithValue(ctx, callsKey{}, &part.calls), part
 }
@@ -228,7 +228,7 @@ func (e *Event) End(message string, code sale.Code, err error) {
 		level = slog.LevelWarn
 	}
 	e.members.text("outcome", Outcome(code))
-	e.members.int("ms", time.Since(e.began).Milliseconds())
+	e.members.int("ms", e.stopwatch.Elapsed().Milliseconds())
 	e.members.int("dynamodbMs", time.Duration(e.calls.dynamodb.Load()).Milliseconds())
 	e.members.int("sqsMs", time.Duration(e.calls.sqs.Load()).Milliseconds())
 	if err != nil {

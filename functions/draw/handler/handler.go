@@ -97,7 +97,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, erro
 }
 
 func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, answer *Answer) error {
-	begun := time.Now()
+	begun := invocation.Start()
 	sales, err := scheduled.SalesOf(ctx, h.book, raw)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, 
 
 // await waits for the earliest step that is due while the invocation still watches, and returns
 // the sales that then have one to take.
-func (h *Handler) await(ctx context.Context, begun time.Time, draws []*saleDraw) (due []*saleDraw) {
+func (h *Handler) await(ctx context.Context, begun invocation.Stopwatch, draws []*saleDraw) (due []*saleDraw) {
 	var first time.Time
 	for _, c := range draws {
 		if !c.next.IsZero() && (first.IsZero() || c.next.Before(first)) {
@@ -150,7 +150,7 @@ func (h *Handler) await(ctx context.Context, begun time.Time, draws []*saleDraw)
 		}
 	}
 	wait := max(0, first.Sub(h.now()))
-	if first.IsZero() || time.Since(begun)+wait > watch || !invocation.Wait(ctx, wait, stepTime) {
+	if first.IsZero() || begun.Elapsed()+wait > watch || !invocation.Wait(ctx, wait, stepTime) {
 		return nil
 	}
 	now := h.now()

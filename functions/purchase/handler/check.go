@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
@@ -23,9 +24,9 @@ func (h *Handler) checkUser(event *telemetry.Event, saleID, user string) func(co
 		return nil
 	}
 	return func(ctx context.Context, closesAt time.Time) error {
-		began := time.Now()
+		call := invocation.Start()
 		eligible, err := h.Users.IsEligible(ctx, saleID, user, closesAt)
-		event.Int("checkMs", int(time.Since(began).Milliseconds()))
+		event.Int("checkMs", int(call.Elapsed().Milliseconds()))
 		if err != nil {
 			event.Metric("unchecked", telemetry.Count, 1)
 		}

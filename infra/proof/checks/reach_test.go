@@ -129,7 +129,7 @@ func (w *walk) visit(of *ssa.Function, instruction ssa.Instruction) {
 }
 
 // call records what a function is told by its arguments, the first of which is a method's receiver. Calls within
-// package telemetry only pass on their own.
+// packages telemetry and startup only pass on their own.
 func (w *walk) call(by *ssa.Function, name string, args []ssa.Value, place string) {
 	text := func(i int) string {
 		text, ok := textOf(args[i])
@@ -143,9 +143,9 @@ func (w *walk) call(by *ssa.Function, name string, args []ssa.Value, place strin
 		if variable := text(0); !strings.HasPrefix(variable, "AWS_") {
 			w.found.variables[variable] = place
 		}
-	case strings.Contains(by.String(), module+"/shared/telemetry."):
-	case name == "telemetry.New":
-		w.found.service = text(1)
+	case strings.Contains(by.String(), module+"/shared/telemetry."), strings.Contains(by.String(), module+"/shared/startup."):
+	case name == "startup.AWS" || name == "startup.Function":
+		w.found.service = text(0)
 	case name == "(*telemetry.Event).Metric":
 		w.found.metrics[text(1)] = ""
 	case name == "(*telemetry.Event).CountBy":
