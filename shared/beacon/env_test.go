@@ -23,7 +23,6 @@ func TestTheEnvironmentDescribesTheRelays(t *testing.T) {
 		{"two relays", "https://a.example.com,https://b.example.com/drand", "", "[https://a.example.com https://b.example.com/drand]", Quicknet},
 		{"a relay on this machine", local, "", "[" + local + "]", Quicknet},
 		{"a chain on this machine", local, string(text), "[" + local + "]", own},
-		{"a relay without https", "http://relay.example.com", "", "", Chain{}},
 		{"an empty relay", "https://relay.example.com,", "", "", Chain{}},
 		{"a chain with the public relays", "", string(text), "", Chain{}},
 		{"a chain with a relay elsewhere", "https://relay.example.com", string(text), "", Chain{}},

@@ -29,18 +29,3 @@ func TestAWholeUnitOfAdyensIsAWholeUnitHere(t *testing.T) {
 		}
 	}
 }
-
-func TestAHundredthOfAWholeUnitIsARest(t *testing.T) {
-	for name, from := range map[string]struct {
-		amount func(int64, string) (int64, bool)
-		codes  []string
-	}{"Adyen": {currency.FromAdyen, []string{"CLP", "ISK"}}, "Stripe": {currency.FromStripe, []string{"ISK", "UGX"}}} {
-		for _, code := range from.codes {
-			for amount := range int64(300) {
-				if got, whole := from.amount(amount, code); got != amount/100 || whole != (amount%100 == 0) {
-					t.Errorf("%s's %d in %s is %d (whole: %t), want %d and %d hundredths", name, amount, code, got, whole, amount/100, amount%100)
-				}
-			}
-		}
-	}
-}

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -19,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/clock"
-	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
 
@@ -78,41 +76,6 @@ func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 			t.Errorf("%v ms in DynamoDB and %v in SQS, want 12 and 3", fields["dynamodbMs"], fields["sqsMs"])
 		}
 	})
-}
-
-// unclosable is a body that cannot be closed, about which the SDK itself logs a
-// warning.
-type unclosable struct{ io.Reader }
-
-func (unclosable) Close() error {
-	return errors.New("the connection\n{\"level\":\"ERROR\"} is \x1b[31mgone")
-}
-
-func (u unclosable) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: u}, nil
-}
-
-func TestWhatTheSDKLogsIsALineLikeAllOthers(t *testing.T) {
-	l, out := newLog(t)
-	cfg := l.Watch(aws.Config{
-		Region: "eu-central-1", Credentials: aws.AnonymousCredentials{},
-		HTTPClient: &http.Client{Transport: unclosable{strings.NewReader("{}")}},
-	})
-	t.Setenv("ORDER_QUEUE_URL", "http://127.0.0.1:1/queue")
-	queue, err := orderq.FromEnv(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := queue.Send(t.Context(), orderq.Message{}); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{
-		"timestamp": "2027-01-15T08:00:00.000Z", "level": "WARN", "message": "AWS SDK", "service": "purchase", "version": sale.Release,
-		"detail": "failed to close HTTP response body, this may affect connection reuse: the connection\n{\"level\":\"ERROR\"} is \x1b[31mgone",
-	}
-	if diff := cmp.Diff(want, fieldsOf(t, out)); diff != "" {
-		t.Errorf("line (-want +got):\n%s", diff)
-	}
 }
 
 func TestALineOfTheSDKIsBoundedAndFollowsTheLevel(t *testing.T) {

@@ -163,45 +163,6 @@ func TestWhatIsNoBatchIsLoggedAndFails(t *testing.T) {
 	}
 }
 
-func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
-	for _, tt := range []struct{ name, body string }{
-		{"text", "hello"},
-		{"no claim", `{"v":1,"saleId":"moutai","user":"alice"}`},
-		{"a quarter of a megabyte", strings.Repeat("x", 256<<10)},
-		{"a sale that does not exist", `{"v":1,"saleId":"other","user":"alice","claimId":"C"}`},
-		{"a claim that was never made", `{"v":1,"saleId":"moutai","user":"nobody","claimId":"C"}`},
-		{"another's claim", `{"v":1,"saleId":"moutai","user":"mallory","claimId":"` + alice.ClaimID + `"}`},
-		{"the end of the user's key", `{"v":1,"saleId":"moutai","user":"0#alice","claimId":"` + alice.ClaimID + `"}`},
-		{"invalid UTF-8", "{\"v\":1,\"saleId\":\"moutai\",\"user\":\"al\xffice\",\"claimId\":\"C\"}"},
-		{"a second claim", `{"v":1,"saleId":"moutai","user":"alice","claimId":"` + alice.ClaimID + `","claimId":"` + bob.ClaimID + `"}`},
-		{"another claim of the user", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C"}`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			for at := range 3 {
-				in(t, func(t *testing.T, f *function) {
-					bodies := slices.Insert([]string{order(alice), order(bob)}, at, tt.body)
-					failed, err := f.invoke(t, t.Context(), batch(t, bodies...))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if diff := cmp.Diff([]string{"m" + string(rune('0'+at))}, failed); diff != "" {
-						t.Errorf("failed (-want +got):\n%s", diff)
-					}
-					if len(f.orders()) != 2 {
-						t.Errorf("orders %v, want those of alice and bob", f.orders())
-					}
-					if got := f.Logged(t, "outcome"); got != "poison-message" {
-						t.Errorf("outcome %v, want poison-message", got)
-					}
-					if f.Log.Len() > 8<<10 {
-						t.Errorf("the log line has %d bytes", f.Log.Len())
-					}
-				})
-			}
-		})
-	}
-}
-
 // A crowd reads the sale's item, so finalize does not if the messages say how many buckets the
 // sale has.
 func TestTheSaleIsReadOnlyForAMessageThatDoesNotTellItsBuckets(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/shared/httpapi"
@@ -127,7 +126,6 @@ func adyenFates() map[string]fate {
 		"a capture that failed later":     {change("CAPTURE_FAILED", nil), "ignored-disputed", "ignored-disputed"},
 		"a cancellation":                  {change("CANCELLATION", nil), "ignored-refunded", "ignored"},
 		"a cancellation that was refused": {change("CANCELLATION", no), "ignored", "ignored"},
-		"a technical cancellation":        {change("TECHNICAL_CANCEL", nil), "ignored-refunded", "ignored"},
 		"what rests of it has expired":    {item(members{"eventCode": "EXPIRE"}), "ignored-refunded", "ignored"},
 		"a refund of no order":            {change("REFUND", nil), "ignored-refunded", "ignored-refunded"},
 		"a refund of no whole unit":       {change("REFUND", members{"amount": members{"currency": "ISK", "value": 1}}), "ignored-refunded", "ignored-refunded"},
@@ -135,14 +133,6 @@ func adyenFates() map[string]fate {
 		"a cancellation that names none":  {change("CANCELLATION", members{"originalReference": ""}), "ignored-refunded", "ignored"},
 		"a refund with a colon":           {change("REFUND", members{"merchantReference": "a:b"}), "ignored-refunded", "ignored-refunded"},
 		"a refund that was refused":       {change("REFUND", no), "ignored-not-back", "ignored-not-back"},
-		"a refund that failed later":      {change("REFUND_FAILED", nil), "ignored-not-back", "ignored-not-back"},
-		"a refund that came again":        {change("REFUNDED_REVERSED", nil), "ignored-not-back", "ignored-not-back"},
-		"a refund without a payment":      {change("REFUND_WITH_DATA", nil), "ignored-refunded", "ignored-refunded"},
-		"a dispute that begins":           {change("NOTIFICATION_OF_CHARGEBACK", nil), "ignored-disputed", "ignored-disputed"},
-		"a chargeback":                    {change("CHARGEBACK", nil), "ignored-disputed", "ignored-disputed"},
-		"one that is arbitrated":          {change("SCHEME_ARBITRATION_LOST", nil), "ignored-disputed", "ignored-disputed"},
-		"a dispute's end":                 {change("DISPUTE_DEFENSE_PERIOD_ENDED", nil), "ignored-disputed", "ignored-disputed"},
-		"an order of gift cards":          {item(members{"eventCode": "ORDER_CLOSED"}), "ignored", "ignored"},
 		"a report":                        {item(members{"eventCode": "REPORT_AVAILABLE", "pspReference": "settlement.csv"}), "ignored", "ignored"},
 		"an event that nobody knows":      {item(members{"eventCode": "ALARM_4711"}), "ignored-unknown", "ignored-unknown"},
 		"a payment of another account":    {item(members{"merchantAccountCode": "Other", "merchantReference": "x-1"}), "ignored", "ignored"},
@@ -208,19 +198,6 @@ func TestEachItemOfABatchIsRecordedAndCountedAndOneThatFailsHasItRepeated(t *tes
 			if !slices.Equal(results, tt.results) || len(lines) != len(results)+1 {
 				t.Errorf("%s: counted are %q, want %q, in\n%s", name, results, tt.results, &f.Log)
 			}
-		})
-	}
-}
-
-// Price 7 of what Adyen counts otherwise, or as here.
-func TestAdyensAmountsAreConverted(t *testing.T) {
-	for code, amounts := range map[string][2]int64{
-		"CLP": {7, 700}, "ISK": {7, 700}, "CVE": {700, 7}, "IDR": {700, 7}, "JPY": {7, 7}, "BHD": {7, 7}, "MGA": {7, 7}, "UGX": {7, 7},
-	} {
-		in(t, func(t *testing.T, f *function) {
-			f.sells(time.Hour, func(c *sale.Creation) { c.Price, c.Currency = amounts[0], code })
-			f.confirms()
-			f.meets(code, adyens("paid", "", item(members{"amount": members{"currency": code, "value": amounts[1]}})))
 		})
 	}
 }

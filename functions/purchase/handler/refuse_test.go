@@ -175,23 +175,6 @@ func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
 	}
 }
 
-func TestTheLastUnitIsSoldOnce(t *testing.T) {
-	in(t, func(t *testing.T, f *function) {
-		accepted := 0
-		for i := range 10 {
-			r := f.invoke(t, t.Context(), event(t, "purchase.json", user(fmt.Sprintf("user-%d", i))))
-			if r.StatusCode == 202 {
-				accepted++
-				continue
-			}
-			refused(t, r, 409, sale.SoldOut)
-		}
-		if accepted != 2 || len(f.queue.sent) != 2 {
-			t.Errorf("%d accepted and %d sent of a stock of 2", accepted, len(f.queue.sent))
-		}
-	})
-}
-
 // See also infra/proof/contract.
 func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
 	saleID := func(id string) func(*events.APIGatewayV2HTTPRequest) {

@@ -72,18 +72,6 @@ func TestAnOrderWhoseItemIsMissingIsUnfinished(t *testing.T) {
 	}
 }
 
-func TestAClaimThatIsConfirmedBeforeItsTurnIsNotSentAgain(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 10, 2)
-		refs := w.Crowd("moutai", 0, 3)
-		time.Sleep(45 * time.Second)
-		w.queue.asked = func() { w.Confirm(refs...) }
-		if r := w.receipts(`{}`); len(w.queue.sent) != 0 || r[0].Resent != 0 {
-			w.T.Errorf("sent %v, receipt %+v", w.queue.sent, r)
-		}
-	})
-}
-
 // A message that fails and comes back endlessly and the crowd of another sale look alike:
 // the queue is never empty. Whenever a claim is accepted between two runs, its message
 // must be resent within the bound, even if that one is lost, too.
