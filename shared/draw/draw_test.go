@@ -32,23 +32,6 @@ func ranksOf(r *rand.Rand, n int) []Rank {
 	return ranks
 }
 
-func TestALeafIsOfOneUserAndOneNonce(t *testing.T) {
-	seen := map[Leaf]string{}
-	for _, key := range []string{"a", "b", ""} {
-		for _, user := range []string{"", "a", "ab", "b", "用户", "a\x00", "\x00", "é", "e\u0301"} {
-			id := key + "/" + user
-			leaf := LeafOf(user, NonceOf([]byte(key), user))
-			if other, known := seen[leaf]; known {
-				t.Errorf("%q has the leaf of %q", id, other)
-			}
-			seen[leaf] = id
-		}
-	}
-	if LeafOf("b", NonceOf(leafKey, "a")) == LeafOf("a", NonceOf(leafKey, "a")) {
-		t.Error("a nonce makes another user's leaf its owner's")
-	}
-}
-
 func TestAPageHasItsOwnLeavesInOrderAndEachOnce(t *testing.T) {
 	a, b, other := Leaf{7, 1}, Leaf{7, 2}, Leaf{8}
 	for _, tt := range []struct {
@@ -87,21 +70,6 @@ func TestLeavesAreStoredAsOnePiece(t *testing.T) {
 	for _, n := range []int{1, 31, 33, 63} {
 		if _, err := Split(make([]byte, n)); err == nil {
 			t.Errorf("%d bytes are read as whole leaves", n)
-		}
-	}
-}
-
-func TestASeedDependsOnSaleRollAndDice(t *testing.T) {
-	roll, dice := Digest{1}, [32]byte{2}
-	seed := SeedOf("moutai", roll, dice)
-	for name, other := range map[string]Digest{
-		"another sale":            SeedOf("moutaj", roll, dice),
-		"another roll":            SeedOf("moutai", Digest{2}, dice),
-		"other dice":              SeedOf("moutai", roll, [32]byte{1}),
-		"roll and dice exchanged": SeedOf("moutai", Digest(dice), roll),
-	} {
-		if other == seed {
-			t.Errorf("%s: the seed is the same", name)
 		}
 	}
 }

@@ -1,73 +1,39 @@
-package telemetry
+package telemetry_test
 
 import (
+	"bytes"
+	"maps"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"flashsale/shared/clock"
+	"flashsale/shared/telemetry"
+	"flashsale/shared/telemetry/telemetrytest"
 )
 
-// embeddedIn returns a line's embedded metrics without the time.
-func embeddedIn(t *testing.T, fields map[string]any) any {
-	t.Helper()
-	aws, ok := fields["_aws"].(map[string]any)
-	if !ok || aws["Timestamp"] != 1_800_000_000_000.0 || len(aws) != 2 {
-		t.Fatalf("_aws = %v", fields["_aws"])
-	}
-	return aws["CloudWatchMetrics"]
-}
-
-func filed(dimensions []any, metrics ...any) any {
-	return map[string]any{"Namespace": "flashsale", "Dimensions": []any{dimensions}, "Metrics": metrics}
-}
-
-func named(name, unit string) any { return map[string]any{"Name": name, "Unit": unit} }
-
+// Metrics around a count stay apart from it.
 func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
-	byService, byResult := []any{"service"}, []any{"service", "result"}
-	byStack, byStackAndResult := []any{"stack", "service"}, []any{"stack", "service", "result"}
-	for _, tt := range []struct {
-		name string
-		tell func(*Event)
-		want []any
-		line map[string]any // values besides the directives
-	}{
-		{
-			"those of a stack are filed under it",
-			func(e *Event) { e.Metric("unsent", Count, 1); e.CountBy("purchases", "result", "accepted") },
-			[]any{filed(byStack, named("unsent", "Count")), filed(byStackAndResult, named("purchases", "Count"))},
-			map[string]any{"stack": "flashsale-dev", "service": "purchase", "purchases": 1.0, "result": "accepted"},
-		},
-		{
-			"metrics around a count stay apart from it",
-			func(e *Event) {
-				e.Metric("unsent", Count, 1)
-				e.CountBy("purchases", "result", "sold-out")
-				e.Metric("oldestPendingSeconds", Seconds, 7)
-			},
-			[]any{
-				filed(byService, named("unsent", "Count"), named("oldestPendingSeconds", "Seconds")),
-				filed(byResult, named("purchases", "Count")),
-			},
-			map[string]any{"unsent": 1.0, "purchases": 1.0, "result": "sold-out", "oldestPendingSeconds": 7.0},
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			stack, _ := tt.line["stack"].(string)
-			t.Setenv("STACK_NAME", stack)
-			l, out := newLog(t)
-			_, cancel, e := l.Begin(t.Context())
-			defer cancel()
-			tt.tell(e)
-			e.End("purchase", "", nil)
-			fields := fieldsOf(t, out)
-			if diff := cmp.Diff(tt.want, embeddedIn(t, fields)); diff != "" {
-				t.Errorf("directives (-want +got):\n%s", diff)
-			}
-			for name, want := range tt.line {
-				if fields[name] != want {
-					t.Errorf("%s = %v beside the directives, want %v", name, fields[name], want)
-				}
-			}
-		})
+	for stack, by := range map[string]string{"": "service", "flashsale-dev": "stack, service"} {
+		t.Setenv("STACK_NAME", stack)
+		var out bytes.Buffer
+		_, cancel, e := telemetry.New(&out, "purchase", clock.Wall).Begin(t.Context())
+		defer cancel()
+		e.Metric("unsent", telemetry.Count, 1)
+		e.CountBy("purchases", "result", "sold-out")
+		e.Metric("oldestPendingSeconds", telemetry.Seconds, 7)
+		e.End("purchase", "", nil)
+		line, err := telemetrytest.Parse(out.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]any{
+			"level": "INFO", "message": "purchase", "service": "purchase", "coldStart": true, "outcome": "ok",
+			"unsent": 1.0, "purchases": 1.0, "result": "sold-out", "oldestPendingSeconds": 7.0,
+		}
+		if stack != "" {
+			maps.Copy(want, map[string]any{"stack": stack})
+		}
+		if diff := line.Diff(want, map[string]string{"unsent": "Count by " + by, "oldestPendingSeconds": "Seconds by " + by, "purchases": "Count by " + by + ", result"}); diff != "" {
+			t.Errorf("line (-want +got):\n%s", diff)
+		}
 	}
 }

@@ -166,18 +166,6 @@ func TestWhetherARunBeginsACall(t *testing.T) {
 	}
 }
 
-func TestACallThatWasCutOffIsFinishedByTheNextRun(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.cutsOff(3)
-		if d := w.run()[0]; !slices.Equal(d.Steps, []string{"finish"}) || d.CallLateSeconds != 0 {
-			t.Errorf("got %+v", d)
-		}
-		if calls := w.calls(); len(calls) != 1 || !calls[0].Complete || calls[0].Stock != 2 {
-			t.Errorf("got %+v", calls)
-		}
-	})
-}
-
 // Its shards would otherwise never get the window that the sale has (P14).
 func TestACallThatWasCutOffIsFinishedAfterTheSaleAndCallsNobody(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {

@@ -159,25 +159,19 @@ func stripeFates() map[string]fate {
 	add("ignored-free", "", map[string]sent{"a session that costs nothing": {Stripe, session(`"payment_status":"no_payment_required","payment_intent":null`), nil}})
 	add("ignored-charge", "", map[string]sent{"a charge": {Stripe, of("charge.succeeded"), nil}})
 	add("ignored-refunded", "", map[string]sent{
-		"a refund":                    {Stripe, of("charge.refunded"), nil},
-		"a refund's change":           {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"succeeded"`, ""), nil},
-		"a refund of its own":         {Stripe, of("refund.created"), nil},
-		"a refund, Standard Webhooks": {StandardWebhooks, standard("payment.succeeded", "payment.refunded"), nil},
-		"the refund itself":           {StandardWebhooks, standard("payment.succeeded", "refund.succeeded"), nil},
+		"a refund":          {Stripe, of("charge.refunded"), nil},
+		"a refund's change": {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"succeeded"`, ""), nil},
 	})
 	add("ignored-not-back", "", map[string]sent{ // before Stripe's API of 2024-10-28 most refunds fail in a change alone
-		"a refund's failure":                      {Stripe, stripeEventOf("charge.refund.updated", `"object":"refund","payment_intent":"pi_1","status":"failed"`, ""), nil},
-		"a refund's end":                          {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"canceled"`, ""), nil},
-		"a refund that failed, Standard Webhooks": {StandardWebhooks, standard("payment.succeeded", "refund.failed"), nil},
+		"a refund's failure": {Stripe, stripeEventOf("charge.refund.updated", `"object":"refund","payment_intent":"pi_1","status":"failed"`, ""), nil},
+		"a refund's end":     {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"canceled"`, ""), nil},
 	})
 	add("ignored-disputed", "", map[string]sent{
-		"a dispute":                    {Stripe, of("charge.dispute.created"), nil},
-		"a dispute, Standard Webhooks": {StandardWebhooks, standard("payment.succeeded", "dispute.opened"), nil},
+		"a dispute": {Stripe, of("charge.dispute.created"), nil},
 	})
 	add("ignored-unknown", "", map[string]sent{ // in a closed set: nothing that is sent becomes a dimension
-		"something else":                {Stripe, of("customer.created"), nil},
-		"something from the sender":     {Stripe, of("user-4711"), nil},
-		"something else, of a standard": {StandardWebhooks, standard("payment.succeeded", "invoice.paid"), nil},
+		"something else":            {Stripe, of("customer.created"), nil},
+		"something from the sender": {Stripe, of("user-4711"), nil},
 	})
 
 	// Stripe's documentation gives this event in two forms: of the API's second version, and of its first.

@@ -92,33 +92,6 @@ func (hidden) Claim(context.Context, string, string) (sale.Claim, error) {
 	return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
 }
 
-func TestTheSalePageNamesThePhase(t *testing.T) {
-	empties := func(f *function) { f.Tamper("STOCK#moutai#0", "STOCK", "stock", -2) }
-	for _, tt := range []struct {
-		name      string
-		change    func(*function)
-		want      string
-		remaining float64
-	}{
-		{"while it sells", func(*function) {}, "OPEN", 2},
-		{"while it is paused", func(f *function) { f.Pause() }, "PAUSED", 2},
-		{"when the sale says that every shard is empty", func(f *function) { f.SellOut() }, "SOLD_OUT", 0},
-		{"when the count says so first", empties, "SOLD_OUT", 0},
-		{"paused with no units left", func(f *function) { f.Pause(); empties(f) }, "PAUSED", 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			in(t, func(t *testing.T, f *function) {
-				f.Open()
-				tt.change(f)
-				body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
-				if body["state"] != tt.want || body["remaining"] != tt.remaining {
-					t.Errorf("state %v with %v remaining, want %s with %v", body["state"], body["remaining"], tt.want, tt.remaining)
-				}
-			})
-		})
-	}
-}
-
 func TestAnOrderOfARecalledSaleSaysWhatBecameOfIt(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		f.Open()

@@ -196,28 +196,33 @@ func TestALinkThatCannotBeSignedIsRefused(t *testing.T) {
 	}
 }
 
-// Units of a sale that asks for payment may be on sale again until it closes.
-func TestASoldOutSaleSaysWhetherUnitsMayReturn(t *testing.T) {
+// Units of a sale that asks for payment may be on sale again until it closes. The count may know first that all are sold.
+func TestTheSalePageNamesThePhaseAndWhetherUnitsMayReturn(t *testing.T) {
+	empties := func(f *function) { f.Tamper("STOCK#moutai#0", "STOCK", "stock", -2) }
 	for _, tt := range []struct {
 		name      string
 		payWithin time.Duration
 		change    func(*function)
-		want      bool
+		state     string
+		remaining float64
+		mayReturn bool
 	}{
-		{"sold out", time.Hour, (*function).SellOut, true},
-		{"without payment", 0, (*function).SellOut, false},
-		{"units left", time.Hour, func(*function) {}, false},
-		{"closed", time.Hour, func(f *function) { f.SellOut(); f.Edit(sale.Edit{ClosesAt: time.Now()}) }, false},
-		{"paused", time.Hour, func(f *function) { f.SellOut(); f.Pause() }, false},
+		{"sold out", time.Hour, (*function).SellOut, "SOLD_OUT", 0, true},
+		{"without payment", 0, (*function).SellOut, "SOLD_OUT", 0, false},
+		{"when the count says so first", 0, empties, "SOLD_OUT", 0, false},
+		{"units left", time.Hour, func(*function) {}, "OPEN", 2, false},
+		{"closed", time.Hour, func(f *function) { f.SellOut(); f.Edit(sale.Edit{ClosesAt: time.Now()}) }, "CLOSED", 0, false},
+		{"paused", time.Hour, func(f *function) { f.Pause() }, "PAUSED", 2, false},
+		{"paused with no units left", time.Hour, func(f *function) { f.SellOut(); f.Pause() }, "PAUSED", 0, false},
 	} {
 		in(t, func(t *testing.T, f *function) {
 			f.Open(paidWithin(tt.payWithin))
 			time.Sleep(time.Second)
 			tt.change(f)
 			r := f.Ask(t, t.Context(), event(t, "query-sale.json"))
-			got := answered(t, r, "max-age=1")["mayReturn"] == true
+			body := answered(t, r, "max-age=1")
 			wait, _ := strconv.Atoi(r.Headers.RetryAfter)
-			if got != tt.want || got != (wait >= 60 && wait <= 90) {
+			if body["state"] != tt.state || body["remaining"] != tt.remaining || (body["mayReturn"] == true) != tt.mayReturn || tt.mayReturn != (wait >= 60 && wait <= 90) {
 				t.Errorf("%s: %s, Retry-After %q", tt.name, r.Body, r.Headers.RetryAfter)
 			}
 		})
