@@ -14,9 +14,9 @@ import (
 )
 
 func main() {
-	log, _, book := startup.Function("draw")
+	log, _, ledger := startup.Function("draw")
 	times, noTimes := draw.TimesFromEnv()
 	relays, noRelays := beacon.FromEnv()
 	log.FatalIf(noTimes, noRelays)
-	lambda.Start(handler.New(book, relays.Chain, relays, times, log, clock.Wall).Handle)
+	lambda.Start(handler.New(ledger, relays.Chain, relays, times, log, clock.Wall).Handle)
 }

@@ -11,6 +11,6 @@ import (
 )
 
 func main() {
-	log, _, book := startup.Function("finalize")
-	lambda.Start(handler.New(book, log, clock.Wall))
+	log, _, ledger := startup.Function("finalize")
+	lambda.Start(handler.New(ledger, log, clock.Wall))
 }

@@ -18,14 +18,14 @@ import (
 )
 
 func main() {
-	log, cfg, book := startup.Function("operate")
+	log, cfg, ledger := startup.Function("operate")
 	times, noTimes := draw.TimesFromEnv()
 	log.FatalIf(noTimes)
 	page, err := handler.PageFromEnv(assets.Files)
 	log.FatalIf(err)
 	surroundings, err := stack.FromEnv(cfg)
 	log.FatalIf(err)
-	h := handler.New(book, log, clock.Wall)
+	h := handler.New(ledger, log, clock.Wall)
 	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
 	h.RolesClaim, h.Page = os.Getenv("ROLES_CLAIM"), page
 	h.Stack = surroundings

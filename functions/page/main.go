@@ -13,14 +13,14 @@ import (
 )
 
 func main() {
-	log, _, book := startup.Function("page")
+	log, _, ledger := startup.Function("page")
 	signIn, err := webpage.SignInFromEnv()
 	log.FatalIf(err)
 	origin, err := httpapi.OriginFromEnv()
 	log.FatalIf(err)
 	look, err := handler.AppearanceFromEnv()
 	log.FatalIf(err)
-	h, err := handler.New(assets.Files, signIn, look, book, log, clock.Wall)
+	h, err := handler.New(assets.Files, signIn, look, ledger, log, clock.Wall)
 	log.FatalIf(err)
 	h.Origin = origin
 	lambda.Start(h.Handle)

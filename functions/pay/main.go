@@ -11,11 +11,11 @@ import (
 )
 
 func main() {
-	log, _, book := startup.Function("pay")
+	log, _, ledger := startup.Function("pay")
 	providers, _ := handler.ProvidersFromEnv(clock.Wall) // New reports those that take nothing
 	origin, noOrigin := httpapi.OriginFromEnv()
 	log.FatalIf(noOrigin)
-	h := handler.New(book, providers, log, clock.Wall)
+	h := handler.New(ledger, providers, log, clock.Wall)
 	h.Origin = origin
 	lambda.Start(httpapi.Serve(h.Handle))
 }

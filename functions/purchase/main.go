@@ -15,13 +15,13 @@ import (
 )
 
 func main() {
-	log, cfg, book := startup.Function("purchase")
+	log, cfg, ledger := startup.Function("purchase")
 	queue, noQueue := orderq.FromEnv(cfg)
 	users, noUsers := eligibility.FromEnv(clock.Wall)
 	origin, noOrigin := httpapi.OriginFromEnv()
 	times, noTimes := draw.TimesFromEnv()
 	log.FatalIf(noQueue, noUsers, noOrigin, noTimes)
-	h := handler.New(book, queue, log, clock.Wall)
+	h := handler.New(ledger, queue, log, clock.Wall)
 	h.Origin, h.Times = origin, times
 	if users != nil {
 		h.Users = users // a nil pointer would be no nil interface

@@ -14,12 +14,12 @@ import (
 )
 
 func main() {
-	log, _, book := startup.Function("query")
+	log, _, ledger := startup.Function("query")
 	origin, err := httpapi.OriginFromEnv()
 	log.FatalIf(err)
 	link, err := handler.NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"))
 	log.FatalIf(err)
-	h := handler.New(book, log, clock.Wall)
+	h := handler.New(ledger, log, clock.Wall)
 	h.Origin, h.PayLink = origin, link
 	lambda.Start(httpapi.Serve(h.Handle))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 func main() {
-	log, cfg, book := startup.Function("reconcile")
+	log, cfg, ledger := startup.Function("reconcile")
 	queue, err := orderq.FromEnv(cfg)
 	log.FatalIf(err)
-	lambda.Start(handler.New(book, queue, log, clock.Wall).Handle)
+	lambda.Start(handler.New(ledger, queue, log, clock.Wall).Handle)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 func main() {
-	log, _, book := startup.Function("release")
+	log, _, ledger := startup.Function("release")
 	grace, noGrace := handler.GraceFromEnv()
 	log.FatalIf(noGrace)
-	lambda.Start(handler.New(book, grace, log).Handle)
+	lambda.Start(handler.New(ledger, grace, log).Handle)
 }

@@ -14,10 +14,10 @@ import (
 )
 
 func main() {
-	log, _, book := startup.Function("seed")
+	log, _, ledger := startup.Function("seed")
 	times, noTimes := draw.TimesFromEnv()
 	log.FatalIf(noTimes)
-	h := handler.New(book, log, clock.Wall)
+	h := handler.New(ledger, log, clock.Wall)
 	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
 	lambda.Start(h.Handle)
 }

@@ -15,8 +15,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Book is the part of the ledger that changes use.
-type Book interface {
+// Ledger is the part of the ledger that changes use.
+type Ledger interface {
 	Created(ctx context.Context, saleID string) (bool, error)
 	Create(context.Context, sale.Creation) (ledger.Seeding, error)
 	Add(context.Context, sale.Addition) (ledger.Seeding, error)
@@ -29,7 +29,7 @@ type Book interface {
 
 // Desk applies requests. It is safe for concurrent use.
 type Desk struct {
-	Book Book
+	Ledger Ledger
 	// Now returns the current instant.
 	Now func() time.Time
 	// ImageOrigin is the only origin of pictures; "" allows none.
@@ -122,23 +122,23 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 		if err := cmp.Or(
 			c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead), c.CheckStripe(d.Stripe),
 		); err != nil {
-			if stored, failed := d.Book.Created(ctx, c.SaleID); failed != nil || !stored {
+			if stored, failed := d.Ledger.Created(ctx, c.SaleID); failed != nil || !stored {
 				return Answer{}, sale.Seen{}, cmp.Or(failed, err)
 			}
 		}
-		return seeded(d.Book.Create(ctx, c))
+		return seeded(d.Ledger.Create(ctx, c))
 	case "add":
 		a, err := r.Addition()
 		if err != nil {
 			return Answer{}, sale.Seen{}, err
 		}
-		return seeded(d.Book.Add(ctx, a))
+		return seeded(d.Ledger.Add(ctx, a))
 	case "withdraw":
 		a, err := r.Addition()
 		if err != nil {
 			return Answer{}, sale.Seen{}, err
 		}
-		done, err := d.Book.Withdraw(ctx, sale.Withdrawal(a))
+		done, err := d.Ledger.Withdraw(ctx, sale.Withdrawal(a))
 		out, seen, err := seeded(done.Seeding, err)
 		out.Taken = &Taken{done.Units}
 		return out, seen, err
@@ -152,14 +152,14 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 		if err := one.Check(); err != nil {
 			return Answer{}, sale.Seen{}, err
 		}
-		return editedTo(d.Book.Recall(ctx, one))
+		return editedTo(d.Ledger.Recall(ctx, one))
 	}
 	e, err := r.Edit(d.Now())
 	if err != nil {
 		return Answer{}, sale.Seen{}, err
 	}
 	e.DrawLead = d.DrawLead
-	return editedTo(d.Book.Edit(ctx, e))
+	return editedTo(d.Ledger.Edit(ctx, e))
 }
 
 func editedTo(after ledger.Edited, err error) (Answer, sale.Seen, error) {
@@ -192,7 +192,7 @@ func (d *Desk) describe(ctx context.Context, r Request) (Answer, sale.Seen, erro
 	if err := picture.CheckImage(d.ImageOrigin); err != nil {
 		return Answer{}, sale.Seen{}, err
 	}
-	after, err := d.Book.Describe(ctx, text)
+	after, err := d.Ledger.Describe(ctx, text)
 	s := after.Sale
 	return Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
@@ -205,7 +205,7 @@ func (d *Desk) cancel(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	done, err := d.Book.CancelOrder(ctx, c)
+	done, err := d.Ledger.CancelOrder(ctx, c)
 	s := done.Sale
 	return Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: done.Applied, Cancelled: &Cancelled{

@@ -10,7 +10,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// stored is a book that may have a sale already, and keeps what it was last asked for.
+// stored is a ledger that may have a sale already, and keeps what it was last asked for.
 type stored struct {
 	is    bool
 	fault error // of looking whether it has
@@ -78,22 +78,22 @@ func TestWhatOnlyANewSaleMustHaveIsNotAskedOfAStoredOne(t *testing.T) {
 		{"2026-11-10T22:00:00Z", `"payWithin":60,"price":89900,"currency":"OMR",`, true, ""},
 		{"2026-11-10T22:00:00Z", `"payWithin":60,"price":150,"currency":"MGA",`, true, "Stripe charges no smaller part of MGA"},
 	} {
-		for _, book := range []*stored{{}, {is: true}, {fault: sale.Fail(sale.Busy, nil)}} {
-			d := Desk{Book: book, Now: time.Now, DrawLead: 2 * time.Hour, ImageOrigin: "https://images.example", Stripe: tt.stripe}
+		for _, ledger := range []*stored{{}, {is: true}, {fault: sale.Fail(sale.Busy, nil)}} {
+			d := Desk{Ledger: ledger, Now: time.Now, DrawLead: 2 * time.Hour, ImageOrigin: "https://images.example", Stripe: tt.stripe}
 			r, err := Decode([]byte(`{"action":"create","saleId":"moutai","closesAt":"2026-11-14T20:00:00Z","stock":100,` + tt.asks + `"opensAt":"` + tt.opensAt + `"}`))
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := sale.Code("")
 			switch {
-			case tt.want != "" && book.fault != nil:
+			case tt.want != "" && ledger.fault != nil:
 				want = sale.Busy
-			case tt.want != "" && !book.is:
+			case tt.want != "" && !ledger.is:
 				want = sale.InvalidRequest
 			}
 			answer, err := d.Apply(t.Context(), r)
-			if sale.CodeOf(err) != want || err == nil && answer.Applied == book.is {
-				t.Errorf("%s%s, stored %t: got %+v (%v), want %q", tt.asks, tt.opensAt, book.is, answer, err, want)
+			if sale.CodeOf(err) != want || err == nil && answer.Applied == ledger.is {
+				t.Errorf("%s%s, stored %t: got %+v (%v), want %q", tt.asks, tt.opensAt, ledger.is, answer, err, want)
 			}
 			if want == sale.InvalidRequest && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s%s: the operator is told %v, want %s", tt.asks, tt.opensAt, err, tt.want)
@@ -107,13 +107,13 @@ func TestAReschedulingOfADrawTellsTheWholeSaleAndTheCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book := &stored{}
-	d := Desk{Book: book, Now: time.Now, DrawLead: 2 * time.Hour}
+	ledger := &stored{}
+	d := Desk{Ledger: ledger, Now: time.Now, DrawLead: 2 * time.Hour}
 	answer, err := d.Apply(t.Context(), r)
 	if err != nil || answer.OpensAt != "2026-11-10T22:00:00.000Z" || answer.ClosesAt != "2026-11-14T20:00:00.000Z" || answer.Until != "2026-11-11T04:00:00.000Z" {
 		t.Errorf("got %+v (%v)", answer.Edited, err)
 	}
-	if e := book.asked.(sale.Edit); e.DrawLead != 2*time.Hour {
+	if e := ledger.asked.(sale.Edit); e.DrawLead != 2*time.Hour {
 		t.Errorf("the ledger is asked for %+v", e)
 	}
 }

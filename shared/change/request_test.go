@@ -175,11 +175,11 @@ func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		book := &stored{}
+		ledger := &stored{}
 		now := func() time.Time { return time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC) }
-		d := Desk{Book: book, Now: now, ImageOrigin: "https://images.example"}
+		d := Desk{Ledger: ledger, Now: now, ImageOrigin: "https://images.example"}
 		answer, err := d.Apply(t.Context(), r)
-		if diff := cmp.Diff(want, book.asked); err != nil || diff != "" {
+		if diff := cmp.Diff(want, ledger.asked); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", asks, err, diff)
 		}
 		if answer.Edited != nil && answer.Until != "" {

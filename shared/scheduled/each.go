@@ -12,8 +12,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is the part of the ledger that finds the sales.
-type Book interface {
+// Ledger is the part of the ledger that finds the sales.
+type Ledger interface {
 	Listings(context.Context) ([]ledger.Listing, error)
 	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
 }
@@ -28,16 +28,16 @@ type Sales struct {
 
 // SalesOf returns the sale that the request names, or all. Of a named sale the request may ask for
 // one of these actions.
-func SalesOf(ctx context.Context, b Book, raw []byte, actions ...string) (s Sales, err error) {
+func SalesOf(ctx context.Context, l Ledger, raw []byte, actions ...string) (s Sales, err error) {
 	saleID, action, err := saleOf(raw, actions...)
 	switch {
 	case err != nil:
 		return Sales{}, err
 	case saleID == "":
-		s.Listings, err = b.Listings(ctx)
+		s.Listings, err = l.Listings(ctx)
 		return s, err
 	}
-	listing, err := b.Listing(ctx, saleID)
+	listing, err := l.Listing(ctx, saleID)
 	return Sales{Listings: []ledger.Listing{listing}, Named: true, Action: action}, err
 }
 

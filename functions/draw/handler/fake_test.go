@@ -43,13 +43,13 @@ func (d *dice) Signature(_ context.Context, round uint64) ([]byte, error) {
 
 // slow is a ledger whose answers about a draw come at an instant, and may say that it is busy.
 type slow struct {
-	Book
+	Ledger
 	until func(end time.Time) time.Time
 	busy  bool
 }
 
 func (s slow) DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error) {
-	d, err := s.Book.DrawState(ctx, saleID, gap)
+	d, err := s.Ledger.DrawState(ctx, saleID, gap)
 	end, _ := ctx.Deadline()
 	time.Sleep(time.Until(s.until(end)))
 	if s.busy {

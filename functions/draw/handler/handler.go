@@ -21,9 +21,9 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is the part of the ledger that the handler uses.
-type Book interface {
-	scheduled.Book
+// Ledger is the part of the ledger that the handler uses.
+type Ledger interface {
+	scheduled.Ledger
 	DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error)
 	CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (draw.Head, error)
 	SetSeed(ctx context.Context, s sale.Sale, seed draw.Digest, signature []byte) error
@@ -39,18 +39,18 @@ type Dice interface {
 
 // Handler serves one execution environment.
 type Handler struct {
-	book  Book
-	chain beacon.Chain
-	dice  Dice
-	times draw.Times
-	log   *telemetry.Log
-	now   func() time.Time
+	ledger Ledger
+	chain  beacon.Chain
+	dice   Dice
+	times  draw.Times
+	log    *telemetry.Log
+	now    func() time.Time
 }
 
 // New returns a handler over a ledger and a beacon, whose chain says when a round is signed.
 // now returns the current instant; its times must have no monotonic reading: see package clock.
-func New(b Book, c beacon.Chain, d Dice, times draw.Times, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{book: b, chain: c, dice: d, times: times, log: log, now: now}
+func New(l Ledger, c beacon.Chain, d Dice, times draw.Times, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{ledger: l, chain: c, dice: d, times: times, log: log, now: now}
 }
 
 // Answer has one Course for each sale with a draw.
@@ -98,7 +98,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, erro
 
 func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, answer *Answer) error {
 	begun := invocation.Start()
-	sales, err := scheduled.SalesOf(ctx, h.book, raw)
+	sales, err := scheduled.SalesOf(ctx, h.ledger, raw)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ const (
 func (c *saleDraw) advance(ctx context.Context) error {
 	for {
 		now := c.now() // before the state is read, which says whether a call that is due has units
-		state, err := c.book.DrawState(ctx, c.listing.SaleID, c.times.Gap)
+		state, err := c.ledger.DrawState(ctx, c.listing.SaleID, c.times.Gap)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ const relayTime = time.Second
 func (c *saleDraw) take(ctx context.Context, due step, d ledger.DrawState) (done bool, err error) {
 	switch due {
 	case roll:
-		_, err := c.book.CloseRoll(ctx, d.Sale, c.chain.RoundAt, c.times.Dice)
+		_, err := c.ledger.CloseRoll(ctx, d.Sale, c.chain.RoundAt, c.times.Dice)
 		return err == nil, err
 	case seed:
 		return c.throw(ctx, d)
@@ -108,12 +108,12 @@ func (c *saleDraw) take(ctx context.Context, due step, d ledger.DrawState) (done
 		}
 	}
 	if due == begin {
-		if begun, err := c.book.BeginCall(ctx, d, c.ranks, c.times.Gap); err != nil || !begun {
+		if begun, err := c.ledger.BeginCall(ctx, d, c.ranks, c.times.Gap); err != nil || !begun {
 			c.next = time.Time{} // an operator has changed the sale meanwhile
 			return false, err
 		}
 	}
-	call, err := c.book.FinishCall(ctx, d.Sale.ID, c.ranks, c.times.Gap)
+	call, err := c.ledger.FinishCall(ctx, d.Sale.ID, c.ranks, c.times.Gap)
 	if !call.Complete {
 		c.next = time.Time{}
 	}
@@ -124,7 +124,7 @@ func (c *saleDraw) take(ctx context.Context, due step, d ledger.DrawState) (done
 // not begin before they are known, because from then on people are waiting for its end.
 func (c *saleDraw) rank(ctx context.Context, d ledger.DrawState) (err error) {
 	if c.ranks == nil {
-		c.ranks, err = c.book.Ranks(ctx, d.Sale, d.Head)
+		c.ranks, err = c.ledger.Ranks(ctx, d.Sale, d.Head)
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func (c *saleDraw) throw(ctx context.Context, d ledger.DrawState) (done bool, er
 	}
 	c.missed = nil
 	value := draw.SeedOf(d.Sale.ID, d.Head.Roll, beacon.Randomness(signature))
-	if err := c.book.SetSeed(ctx, d.Sale, value, signature); err != nil {
+	if err := c.ledger.SetSeed(ctx, d.Sale, value, signature); err != nil {
 		return false, fmt.Errorf("round %d: %w", d.Head.Round, err)
 	}
 	return true, nil

@@ -45,8 +45,8 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 }
 
 // over makes the handler use that ledger.
-func (f *function) over(b Book) {
-	f.Handler = lambda.NewHandler(New(b, telemetry.New(&f.Log, "finalize", clock.Wall), clock.Wall))
+func (f *function) over(l Ledger) {
+	f.Handler = lambda.NewHandler(New(l, telemetry.New(&f.Log, "finalize", clock.Wall), clock.Wall))
 }
 
 // orders are the order ids by user, of those who have one.

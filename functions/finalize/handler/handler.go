@@ -21,16 +21,16 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is the part of the ledger that the handler uses.
-type Book interface {
+// Ledger is the part of the ledger that the handler uses.
+type Ledger interface {
 	Confirm(context.Context, []ledger.ClaimRef) []ledger.Confirmation
 }
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
-	book Book
-	log  *telemetry.Log
-	now  func() time.Time
+	ledger Ledger
+	log    *telemetry.Log
+	now    func() time.Time
 }
 
 // errAllFailed makes the function's error metric count batches of which no message
@@ -44,8 +44,8 @@ type Handler struct {
 var errAllFailed = errors.New("every message of the batch failed")
 
 // New returns a handler over a ledger; now returns the current instant.
-func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{book: b, log: log, now: now}
+func New(l Ledger, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{ledger: l, log: log, now: now}
 }
 
 // Handle confirms the claims that the batch names and reports exactly the messages that
@@ -126,7 +126,7 @@ func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, even
 	if !slices.ContainsFunc(refs, func(r ledger.ClaimRef) bool { return r.SaleID != refs[0].SaleID }) {
 		event.Text("saleId", refs[0].SaleID)
 	}
-	results := h.book.Confirm(ctx, refs)
+	results := h.ledger.Confirm(ctx, refs)
 	next := 0
 	for i := range records {
 		if failures[i] == nil {

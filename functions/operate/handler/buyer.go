@@ -84,12 +84,12 @@ func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (a
 			"a user id is 1 to 128 printable characters, or up to 255 of ASCII, without a blank at either end")
 	}
 	event.Text("user", c.user)
-	s, err := h.book.Sale(ctx, saleID)
+	s, err := h.ledger.Sale(ctx, saleID)
 	if err != nil {
 		return nil, err
 	}
 	told := &story{SaleID: saleID, User: c.user, State: "NONE"}
-	claim, err := h.book.Claim(ctx, saleID, c.user)
+	claim, err := h.ledger.Claim(ctx, saleID, c.user)
 	switch {
 	case sale.CodeOf(err) == sale.OrderNotFound:
 		err = h.tellNone(ctx, told, s)
@@ -113,7 +113,7 @@ func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error 
 		told.add(s.ArchivedAt, line{Kind: "archived", Digest: s.Archive})
 	}
 	if s.LimitGroup != "" {
-		other, err := h.book.OrderedIn(ctx, s.LimitGroup, told.User)
+		other, err := h.ledger.OrderedIn(ctx, s.LimitGroup, told.User)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error 
 			return nil
 		}
 	}
-	changes, _, err := h.book.Trail(ctx, s.ID, mostChanges)
+	changes, _, err := h.ledger.Trail(ctx, s.ID, mostChanges)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (h *Handler) tellClaim(ctx context.Context, told *story, s sale.Sale, c sal
 		told.amount = amountOf(s.Price, s.Currency)
 	}
 	told.add(orderid.Time(c.OrderID), line{Kind: "confirmed", OrderID: told.OrderID})
-	switch _, err := h.book.Order(ctx, c.OrderID); {
+	switch _, err := h.ledger.Order(ctx, c.OrderID); {
 	case sale.CodeOf(err) == sale.OrderNotFound:
 		told.now(line{Kind: "order-missing"})
 	case err != nil:
@@ -182,7 +182,7 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	if !c.PaidAt.IsZero() {
 		told.add(c.PaidAt, line{Kind: "paid", Payment: c.Payment})
 	}
-	cancelled, err := h.book.Cancelled(ctx, c)
+	cancelled, err := h.ledger.Cancelled(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 		told.add(payBy, line{Kind: "pay-by"})
 		told.say(line{Kind: "unpaid"})
 	}
-	refunds, err := h.book.RefundsOf(ctx, c)
+	refunds, err := h.ledger.RefundsOf(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -74,8 +74,8 @@ func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func
 }
 
 // over makes the handler use that ledger.
-func (f *function) over(b Book) {
-	h := New(b, telemetry.New(&f.Log, "operate", clock.Wall), clock.Wall)
+func (f *function) over(l Ledger) {
+	h := New(l, telemetry.New(&f.Log, "operate", clock.Wall), clock.Wall)
 	h.Desk.ImageOrigin, h.RolesClaim = "https://images.example", "cognito:groups"
 	h.Stack = f.stack
 	f.Handler = h

@@ -25,9 +25,9 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is the part of the ledger that the handler uses.
-type Book interface {
-	change.Book
+// Ledger is the part of the ledger that the handler uses.
+type Ledger interface {
+	change.Ledger
 	Standings(ctx context.Context, drained bool) ([]ledger.Standing, error)
 	Standing(ctx context.Context, saleID string) (ledger.Standing, int64, error)
 	Trail(ctx context.Context, saleID string, most int) ([]sale.Change, bool, error)
@@ -61,7 +61,7 @@ type Handler struct {
 	// Stack is looked at, and repaired; nil is unknown.
 	Stack Stack
 
-	book   Book
+	ledger Ledger
 	log    *telemetry.Log
 	now    func() time.Time
 	routes map[string]route
@@ -69,8 +69,8 @@ type Handler struct {
 
 // New returns a handler over a ledger. now returns the current instant; its times must have
 // no monotonic reading: see package clock.
-func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
-	h := &Handler{book: b, Desk: change.Desk{Book: b, Now: now}, log: log, now: now}
+func New(l Ledger, log *telemetry.Log, now func() time.Time) *Handler {
+	h := &Handler{ledger: l, Desk: change.Desk{Ledger: l, Now: now}, log: log, now: now}
 	h.routes = routesOf(h)
 	return h
 }

@@ -82,7 +82,7 @@ func (h *Handler) readStack(ctx context.Context, event *telemetry.Event) stackSt
 	}
 	s.noSales, s.noAlarms = true, true
 	ask(func() (func(), error) {
-		all, err := h.book.Standings(ctx, false)
+		all, err := h.ledger.Standings(ctx, false)
 		return func() { s.sales, s.noSales = all, false }, err
 	})
 	if h.Stack != nil {

@@ -104,7 +104,7 @@ func (h *Handler) allRefunds(
 		for _, id := range some {
 			work.Go(func() {
 				for after, more := "", true; more; {
-					found, next, skipped, err := h.book.RefundPage(ctx, id, after, 0)
+					found, next, skipped, err := h.ledger.RefundPage(ctx, id, after, 0)
 					mu.Lock()
 					all, unreadable, failure = append(all, found...), unreadable+skipped, cmp.Or(failure, err)
 					mu.Unlock()
@@ -129,12 +129,12 @@ func (h *Handler) refundable(
 		return []string{saleID}, h.checkSale(ctx, saleID, event)
 	case group == "":
 		ids = []string{""}
-		all, err = h.book.Standings(ctx, true)
+		all, err = h.ledger.Standings(ctx, true)
 	case !sale.ValidID(group):
 		return nil, sale.RefuseID("group")
 	default:
 		event.Text("groupId", group)
-		all, err = h.book.GroupStandings(ctx, group)
+		all, err = h.ledger.GroupStandings(ctx, group)
 	}
 	for _, one := range all {
 		ids = append(ids, one.SaleID)

@@ -28,7 +28,7 @@ func (h *Handler) refunds(ctx context.Context, c *call, event *telemetry.Event) 
 	if len(after) > maxKey {
 		return nil, sale.Refuse(sale.InvalidRequest, "after must be the next of an answer")
 	}
-	found, next, unreadable, err := h.book.RefundPage(ctx, id, after, pageRefunds)
+	found, next, unreadable, err := h.ledger.RefundPage(ctx, id, after, pageRefunds)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (h *Handler) checkSale(ctx context.Context, id string, event *telemetry.Eve
 		return sale.RefuseID("saleId")
 	}
 	event.Text("saleId", id)
-	_, err := h.book.Sale(ctx, id)
+	_, err := h.ledger.Sale(ctx, id)
 	return err
 }
 
@@ -92,7 +92,7 @@ func (h *Handler) mark(ctx context.Context, c *call, event *telemetry.Event) (an
 	}
 	page, news, answered := wire.Marks{Refunds: []wire.Marked{}}, 0, false
 	var failures []error
-	for _, m := range h.book.MarkRefunds(ctx, r.SaleID, r.Payments, c.actor) {
+	for _, m := range h.ledger.MarkRefunds(ctx, r.SaleID, r.Payments, c.actor) {
 		one := markedOf(m)
 		page.Refunds = append(page.Refunds, one)
 		if m.Marked {

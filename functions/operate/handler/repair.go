@@ -113,7 +113,7 @@ func ignoreEnd(ctx context.Context, err error) error {
 
 // settle does with a dead letter what its order needs, and returns where to count it.
 func (h *Handler) settle(ctx context.Context, d stack.DeadLetter, all *wire.Redriven) (count *int64, err error) {
-	switch fate, _ := orderq.FateOf(ctx, h.book.Claim, d.Body); fate {
+	switch fate, _ := orderq.FateOf(ctx, h.ledger.Claim, d.Body); fate {
 	case orderq.FatePending:
 		return &all.Moved, h.Stack.SendBack(ctx, d)
 	case orderq.FateDone:

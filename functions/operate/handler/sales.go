@@ -93,13 +93,13 @@ func since(t time.Time) string {
 
 // sales lists the sales, or those of a group. One that cannot be read does not hide the others.
 func (h *Handler) sales(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	list := func() ([]ledger.Standing, error) { return h.book.Standings(ctx, c.query.drained == "1") }
+	list := func() ([]ledger.Standing, error) { return h.ledger.Standings(ctx, c.query.drained == "1") }
 	if group := c.query.group; group != "" {
 		if !sale.ValidID(group) {
 			return nil, sale.RefuseID("group")
 		}
 		event.Text("groupId", group)
-		list = func() ([]ledger.Standing, error) { return h.book.GroupStandings(ctx, group) }
+		list = func() ([]ledger.Standing, error) { return h.ledger.GroupStandings(ctx, group) }
 	}
 	all, err := list()
 	if err != nil {
@@ -121,7 +121,7 @@ func (h *Handler) sale(ctx context.Context, c *call, event *telemetry.Event) (an
 	if err != nil {
 		return nil, err
 	}
-	one, units, err := h.book.Standing(ctx, saleID)
+	one, units, err := h.ledger.Standing(ctx, saleID)
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,11 @@ func (h *Handler) trail(ctx context.Context, c *call, event *telemetry.Event) (a
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.book.Sale(ctx, saleID)
+	s, err := h.ledger.Sale(ctx, saleID)
 	if err != nil {
 		return nil, err
 	}
-	changes, more, err := h.book.Trail(ctx, saleID, mostChanges)
+	changes, more, err := h.ledger.Trail(ctx, saleID, mostChanges)
 	if err != nil {
 		return nil, err
 	}

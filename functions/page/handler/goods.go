@@ -9,8 +9,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Book is what the page reads of the ledger.
-type Book interface {
+// Ledger is what the page reads of the ledger.
+type Ledger interface {
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
 	Sales(ctx context.Context, group string) ([]sale.Sale, error)
 }
@@ -26,19 +26,19 @@ type goods struct {
 const (
 	// patience is how long a page waits for its goods, without which it works as well.
 	patience = 500 * time.Millisecond
-	// rest is how long a book that did not answer is not asked: while it is down, only one page a second waits.
+	// rest is how long a ledger that did not answer is not asked: while it is down, only one page a second waits.
 	rest = time.Second
 	// aboutLength is the most that previews of links show, in characters.
 	aboutLength = 200
 )
 
 func (h *Handler) oneSale(ctx context.Context, saleID string) ([]sale.Sale, error) {
-	s, err := h.book.Sale(ctx, saleID)
+	s, err := h.ledger.Sale(ctx, saleID)
 	return []sale.Sale{s}, err
 }
 
 // goodsOf returns what is sold under an id; nothing if there is no such sale. It reports whether that is known: it
-// is not while the book does not answer.
+// is not while the ledger does not answer.
 func (h *Handler) goodsOf(
 	ctx context.Context, id string, sales func(ctx context.Context, id string) ([]sale.Sale, error),
 ) (g goods, known bool) {

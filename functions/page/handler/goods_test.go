@@ -17,7 +17,7 @@ import (
 func selling(t *testing.T, sales ...sale.Sale) *function {
 	t.Helper()
 	f := newFunction(t, Appearance{ImageOrigin: "https://images.example"})
-	f.handler.book = shelf(sales)
+	f.handler.ledger = shelf(sales)
 	return f
 }
 
@@ -101,7 +101,7 @@ func TestAPageWithoutItsGoodsIsNotKept(t *testing.T) {
 	for _, tt := range []struct {
 		name, route string
 		id          string
-		book        Book
+		ledger      Ledger
 		want        string
 	}{
 		{"a sale", "GET /s/{saleId}", "shoe", shoe, minute},
@@ -114,14 +114,14 @@ func TestAPageWithoutItsGoodsIsNotKept(t *testing.T) {
 		{"the sign-in", "GET /signin", "", failing{}, minute},
 	} {
 		f := newFunction(t)
-		f.handler.book = tt.book
+		f.handler.ledger = tt.ledger
 		r, _ := f.get(t, httpapitest.Event(t, "page-sale.json", func(r *events.APIGatewayV2HTTPRequest) {
 			r.RouteKey, r.PathParameters = tt.route, map[string]string{"saleId": tt.id, "groupId": tt.id}
 		}))
 		if got := r.Headers["Cache-Control"]; got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		f.handler.book = shoe // what was asked for does not keep others from being read
+		f.handler.ledger = shoe // what was asked for does not keep others from being read
 		if _, page := f.get(t, salePage(t, "shoe", "")); !strings.Contains(page, "<title>Shoe</title>") {
 			t.Errorf("after %s the next page lacks its name", tt.name)
 		}
@@ -130,7 +130,7 @@ func TestAPageWithoutItsGoodsIsNotKept(t *testing.T) {
 
 func TestAPageDoesNotWaitForATableThatIsDown(t *testing.T) {
 	f, asked, now := newFunction(t), 0, time.Unix(1_800_000_000, 0)
-	f.handler.book, f.handler.now = stuck{asked: &asked}, func() time.Time { return now }
+	f.handler.ledger, f.handler.now = stuck{asked: &asked}, func() time.Time { return now }
 	for after, want := range []int{1, 1, 2} { // half a second after each other
 		if r, page := f.get(t, salePage(t, "shoe", "")); r.StatusCode != 200 || r.Headers["Cache-Control"] != "no-store" || !strings.Contains(page, `data-sale="shoe"`) || asked != want {
 			t.Errorf("%d half seconds later: %d, %v, asked %d times, want %d; %s", after, r.StatusCode, r.Headers, asked, want, page)

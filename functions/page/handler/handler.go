@@ -34,22 +34,22 @@ type Handler struct {
 	page        *webpage.Page
 	signIn      webpage.SignIn
 	imageOrigin string
-	book        Book
+	ledger      Ledger
 	log         *telemetry.Log
 	now         func() time.Time
-	asksAgain   atomic.Int64 // the instant before which a book that did not answer is not asked, in Unix nanoseconds
+	asksAgain   atomic.Int64 // the instant before which a ledger that did not answer is not asked, in Unix nanoseconds
 }
 
 // New returns a handler of the page whose files are given. It fails if the page refers to
 // a file that does not exist.
 func New(
-	source fs.FS, s webpage.SignIn, look Appearance, book Book, log *telemetry.Log, now func() time.Time,
+	source fs.FS, s webpage.SignIn, look Appearance, ledger Ledger, log *telemetry.Log, now func() time.Time,
 ) (*Handler, error) {
 	page, err := webpage.New(source, webpage.Options{SignIn: s, ImageOrigin: look.ImageOrigin, Style: look.style()})
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{page: page, signIn: s, imageOrigin: look.ImageOrigin, book: book, log: log, now: now}, nil
+	return &Handler{page: page, signIn: s, imageOrigin: look.ImageOrigin, ledger: ledger, log: log, now: now}, nil
 }
 
 // Handle answers one request; it never returns an error.
@@ -80,7 +80,7 @@ func (h *Handler) route(ctx context.Context, r request, event *telemetry.Event) 
 	case "GET /g/{groupId}":
 		id, status := shownID(r.PathParameters["groupId"])
 		event.Text("groupId", id)
-		goods, known := h.goodsOf(ctx, id, h.book.Sales)
+		goods, known := h.goodsOf(ctx, id, h.ledger.Sales)
 		return h.html(r, data{GroupID: id, goods: goods}, status, known)
 	case "GET /signin":
 		return h.html(r, data{}, http.StatusOK, true)

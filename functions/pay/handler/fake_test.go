@@ -74,8 +74,8 @@ func owing(t *testing.T, test func(t *testing.T, f *function), settings ...strin
 }
 
 // over makes the handler use that ledger.
-func (f *function) over(b Book) {
-	f.Handler = lambda.NewHandler(httpapi.Serve(New(b, f.providers, telemetry.New(&f.Log, "pay", clock.Wall), clock.Wall).Handle))
+func (f *function) over(l Ledger) {
+	f.Handler = lambda.NewHandler(httpapi.Serve(New(l, f.providers, telemetry.New(&f.Log, "pay", clock.Wall), clock.Wall).Handle))
 }
 
 // sells opens a sale at 1499 CNY, of which alice claims a unit five seconds later.

@@ -31,8 +31,8 @@ const (
 // thousand.
 const maxWebhook = 256 << 10
 
-// Book is the part of the ledger that the handler uses.
-type Book interface {
+// Ledger is the part of the ledger that the handler uses.
+type Ledger interface {
 	Pay(context.Context, sale.Payment) (ledger.Settlement, error)
 	Recorded(context.Context, sale.Payment) (bool, error)
 	PaidBack(context.Context, sale.Payment) (ledger.PaidBack, error)
@@ -44,7 +44,7 @@ type Handler struct {
 	// Origin refuses requests that did not come through it; the zero value refuses none.
 	Origin httpapi.Origin
 
-	book      Book
+	ledger    Ledger
 	providers Providers
 	log       *telemetry.Log
 	now       func() time.Time
@@ -54,7 +54,7 @@ type Handler struct {
 // New returns a handler over a ledger that takes webhooks of these providers. now returns the
 // current instant; its times must have no monotonic reading: see package clock. A provider whose
 // settings cannot be right has a line, and is counted like an internal error: a new release is rolled back for it.
-func New(b Book, p Providers, log *telemetry.Log, now func() time.Time) *Handler {
+func New(l Ledger, p Providers, log *telemetry.Log, now func() time.Time) *Handler {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		if p[name].wrong != nil {
 			_ = log.Run(context.Background(), "cannot start provider", func(_ context.Context, event *telemetry.Event) error {
@@ -65,7 +65,7 @@ func New(b Book, p Providers, log *telemetry.Log, now func() time.Time) *Handler
 			})
 		}
 	}
-	return &Handler{book: b, providers: p, log: log, now: now, limit: ratelimit.New()}
+	return &Handler{ledger: l, providers: p, log: log, now: now, limit: ratelimit.New()}
 }
 
 // Handle answers one request; it never returns an error.
@@ -220,7 +220,7 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	if err := payment.Check(); err != nil {
 		return outcome{}, err
 	}
-	s, err := h.book.Pay(ctx, payment)
+	s, err := h.ledger.Pay(ctx, payment)
 	if s.Contradicts {
 		event.Metric("contradicting", telemetry.Count, 1)
 	}
@@ -244,7 +244,7 @@ func (h *Handler) otherKind(ctx context.Context, p sale.Payment) (outcome, error
 	if err := p.Check(); err != nil {
 		return outcome{}, err
 	}
-	switch recorded, err := h.book.Recorded(ctx, p); {
+	switch recorded, err := h.ledger.Recorded(ctx, p); {
 	case err != nil:
 		return outcome{}, err
 	case recorded:
@@ -260,7 +260,7 @@ func (h *Handler) paidBack(ctx context.Context, p sale.Payment, event *telemetry
 	if err := p.CheckID(); err != nil {
 		return outcome{}, err
 	}
-	done, err := h.book.PaidBack(ctx, p)
+	done, err := h.ledger.PaidBack(ctx, p)
 	switch {
 	case err != nil:
 		return outcome{}, err
@@ -282,7 +282,7 @@ func (h *Handler) cancel(ctx context.Context, r *httpapi.Request, event *telemet
 	if err := h.limit.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
-	c, err := h.book.Cancel(ctx, saleID, user)
+	c, err := h.ledger.Cancel(ctx, saleID, user)
 	if err != nil {
 		return httpapi.Response{}, err
 	}

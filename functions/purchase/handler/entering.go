@@ -21,9 +21,9 @@ func (h *Handler) enter(ctx context.Context, route string, r ledger.Request) (ht
 	var entry ledger.Entry
 	var err error
 	if route == enterRoute {
-		entry, err = h.book.Enter(ctx, r.SaleID, r.User, h.Times.Settle, r.CheckUser)
+		entry, err = h.ledger.Enter(ctx, r.SaleID, r.User, h.Times.Settle, r.CheckUser)
 	} else {
-		entry, err = h.book.Entry(ctx, r.SaleID, r.User, h.Times.Settle)
+		entry, err = h.ledger.Entry(ctx, r.SaleID, r.User, h.Times.Settle)
 	}
 	if err != nil {
 		return httpapi.Response{}, err

@@ -68,9 +68,9 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 }
 
 // over makes the handler use that ledger.
-func (f *function) over(b Book) {
+func (f *function) over(l Ledger) {
 	f.Service, f.Counts = "purchase", "purchases"
-	f.handler = New(b, &f.queue, telemetry.New(&f.Log, "purchase", clock.Wall), clock.Wall)
+	f.handler = New(l, &f.queue, telemetry.New(&f.Log, "purchase", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 }
 

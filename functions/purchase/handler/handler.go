@@ -35,8 +35,8 @@ const (
 	helpTime = ledger.ResendBound / 2
 )
 
-// Book is the part of the ledger that the handler uses.
-type Book interface {
+// Ledger is the part of the ledger that the handler uses.
+type Ledger interface {
 	Purchase(context.Context, ledger.Request) (ledger.PurchaseResult, error)
 	MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error)
 	Enter(ctx context.Context, saleID, user string, settle time.Duration,
@@ -65,18 +65,18 @@ type Handler struct {
 	// Times are those of draws.
 	Times draw.Times
 
-	book  Book
-	queue Sender
-	log   *telemetry.Log
-	now   func() time.Time
-	limit *ratelimit.Limit
+	ledger Ledger
+	queue  Sender
+	log    *telemetry.Log
+	now    func() time.Time
+	limit  *ratelimit.Limit
 }
 
 // New returns a handler over a ledger and an order queue. now returns the current
 // instant, for limiting users' requests; its times must have no monotonic reading: see
 // package clock.
-func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{book: b, queue: q, log: log, now: now, limit: ratelimit.New()}
+func New(l Ledger, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{ledger: l, queue: q, log: log, now: now, limit: ratelimit.New()}
 }
 
 // Handle answers one request; it never returns an error.
@@ -143,7 +143,7 @@ func (h *Handler) admit(r *httpapi.Request, event *telemetry.Event) (request led
 
 // buy takes a unit for the caller and sends the message of the claim.
 func (h *Handler) buy(ctx context.Context, request ledger.Request, event *telemetry.Event) (httpapi.Response, error) {
-	p, err := h.book.Purchase(ctx, request)
+	p, err := h.ledger.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
 	logClaim(event, p.Claim)
 	h.send(ctx, event, p)
@@ -186,7 +186,7 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 			return
 		}
 		marking, cancel := context.WithTimeout(ctx, markTime)
-		mark, err := h.book.MarkResent(marking, p.Claim, false)
+		mark, err := h.ledger.MarkResent(marking, p.Claim, false)
 		cancel()
 		if err != nil {
 			event.Text("resendError", err.Error())

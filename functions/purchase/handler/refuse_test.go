@@ -223,8 +223,8 @@ func TestTooManyRequestsOfAUserAreRefusedBeforeAnythingIsReadOrWritten(t *testin
 		for range ratelimit.Burst - 1 {
 			f.invoke(t, t.Context(), event(t, "purchase.json"))
 		}
-		asked, sent, book := check.asked, len(f.queue.sent), f.handler.book
-		f.handler.book = nil // to ask it, even for what it remembers, would be answered 500
+		asked, sent, ledger := check.asked, len(f.queue.sent), f.handler.ledger
+		f.handler.ledger = nil // to ask it, even for what it remembers, would be answered 500
 		for range 50 {
 			r := f.invoke(t, t.Context(), keyed)
 			body := refused(t, r, 429, sale.TooManyRequests)
@@ -238,7 +238,7 @@ func TestTooManyRequestsOfAUserAreRefusedBeforeAnythingIsReadOrWritten(t *testin
 				t.Errorf("counted as %v", got)
 			}
 		}
-		f.handler.book = book
+		f.handler.ledger = ledger
 		if check.asked != asked || len(f.queue.sent) != sent {
 			t.Errorf("refused requests reached the check %d times, the queue %d times", check.asked-asked, len(f.queue.sent)-sent)
 		}

@@ -44,7 +44,7 @@ func (h *Handler) draw(ctx context.Context, s sale.Sale) (*drawPage, error) {
 	if !s.HasDraw() {
 		return nil, nil
 	}
-	d, err := h.book.Draw(ctx, s)
+	d, err := h.ledger.Draw(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func (h *Handler) roll(ctx context.Context, r *httpapi.Request, event *telemetry
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	s, err := h.book.Existing(ctx, saleID)
+	s, err := h.ledger.Existing(ctx, saleID)
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	leaves, err := h.book.RollPage(ctx, s, number)
+	leaves, err := h.ledger.RollPage(ctx, s, number)
 	if err != nil {
 		return httpapi.Response{}, err
 	}

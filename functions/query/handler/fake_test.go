@@ -52,8 +52,8 @@ func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func
 }
 
 // over makes the handler use that ledger.
-func (f *function) over(b Book) {
-	f.handler = New(b, telemetry.New(&f.Log, "query", clock.Wall), clock.Wall)
+func (f *function) over(l Ledger) {
+	f.handler = New(l, telemetry.New(&f.Log, "query", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 }
 

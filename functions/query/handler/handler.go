@@ -22,8 +22,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is the part of the ledger that the handler uses.
-type Book interface {
+// Ledger is the part of the ledger that the handler uses.
+type Ledger interface {
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
 	Existing(ctx context.Context, saleID string) (sale.Sale, error)
 	Group(ctx context.Context, group string) ([]ledger.Member, error)
@@ -60,7 +60,7 @@ type Handler struct {
 	// PayLink shows buyers where to pay; the zero value shows nothing.
 	PayLink PaymentLink
 
-	book   Book
+	ledger Ledger
 	log    *telemetry.Log
 	now    func() time.Time
 	limit  *ratelimit.Limit
@@ -69,8 +69,8 @@ type Handler struct {
 
 // New returns a handler over a ledger. now returns the current instant; its times must have
 // no monotonic reading: see package clock.
-func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
-	h := &Handler{book: b, log: log, now: now, limit: ratelimit.New()}
+func New(l Ledger, log *telemetry.Log, now func() time.Time) *Handler {
+	h := &Handler{ledger: l, log: log, now: now, limit: ratelimit.New()}
 	h.routes = map[string]route{
 		saleRoute:                       h.sale,
 		groupRoute:                      h.group,
@@ -149,11 +149,11 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 		return httpapi.Response{}, err
 	}
 	event.Text("saleId", saleID)
-	s, err := h.book.Sale(ctx, saleID)
+	s, err := h.ledger.Sale(ctx, saleID)
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	left, err := h.book.Remaining(ctx, s)
+	left, err := h.ledger.Remaining(ctx, s)
 	if err != nil {
 		return httpapi.Response{}, err
 	}
@@ -182,7 +182,7 @@ func (h *Handler) group(ctx context.Context, r *httpapi.Request, event *telemetr
 		return httpapi.Response{}, err
 	}
 	event.Text("groupId", groupID)
-	members, err := h.book.Group(ctx, groupID)
+	members, err := h.ledger.Group(ctx, groupID)
 	if err != nil {
 		return httpapi.Response{}, err
 	}
@@ -220,7 +220,7 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	if err := h.limit.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
-	c, err := h.book.Claim(ctx, saleID, user)
+	c, err := h.ledger.Claim(ctx, saleID, user)
 	if sale.CodeOf(err) == sale.OrderNotFound {
 		err = h.elsewhere(ctx, saleID, user, err)
 	}
@@ -229,7 +229,7 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	shown := httpapi.ClaimOf(c)
 	if c.OrderID != 0 {
-		s, err := h.book.Existing(ctx, saleID)
+		s, err := h.ledger.Existing(ctx, saleID)
 		if err != nil {
 			return httpapi.Response{}, err
 		}
@@ -250,11 +250,11 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 // elsewhere returns the refusal of a user who has no order in a sale. If it belongs to a group,
 // the refusal names the group's sale in which they have one.
 func (h *Handler) elsewhere(ctx context.Context, saleID, user string, refusal error) error {
-	s, err := h.book.Existing(ctx, saleID)
+	s, err := h.ledger.Existing(ctx, saleID)
 	if err != nil || s.LimitGroup == "" {
 		return cmp.Or(err, refusal)
 	}
-	other, err := h.book.OrderedIn(ctx, s.LimitGroup, user)
+	other, err := h.ledger.OrderedIn(ctx, s.LimitGroup, user)
 	if err != nil || other == "" || other == saleID { // the claim of a purchase may be seen later than its guard
 		return cmp.Or(err, refusal)
 	}
@@ -275,7 +275,7 @@ func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy
 	if c.State() != sale.Confirmed {
 		return httpapi.Time(by), "", nil
 	}
-	switch now, err := h.book.Sale(ctx, s.ID); {
+	switch now, err := h.ledger.Sale(ctx, s.ID); {
 	case err == nil:
 		s = now
 	case sale.CodeOf(err) != sale.Busy:
@@ -290,7 +290,7 @@ func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy
 
 // refunds returns the payments of a claim that go back to its buyer.
 func (h *Handler) refunds(ctx context.Context, c sale.Claim) ([]httpapi.Refund, error) {
-	refunds, err := h.book.RefundsOf(ctx, c)
+	refunds, err := h.ledger.RefundsOf(ctx, c)
 	return httpapi.RefundsOf(refunds), err
 }
 
@@ -335,7 +335,7 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 	if err := h.limit.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
-	o, err := h.book.Order(ctx, id)
+	o, err := h.ledger.Order(ctx, id)
 	if err == nil && o.User != user {
 		err = sale.Refuse(sale.OrderNotFound, "no such order")
 	}
@@ -346,15 +346,15 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 	page := orderPage{
 		OrderID: orderid.String(o.ID), SaleID: o.SaleID, ClaimID: o.ClaimID, ConfirmedAt: httpapi.Time(orderid.Time(o.ID)),
 	}
-	s, err := h.book.Existing(ctx, o.SaleID)
+	s, err := h.ledger.Existing(ctx, o.SaleID)
 	if err == nil && s.PayWithin == 0 {
-		s, err = h.book.Sale(ctx, o.SaleID) // it may have been recalled, or an operator may have cancelled an order
+		s, err = h.ledger.Sale(ctx, o.SaleID) // it may have been recalled, or an operator may have cancelled an order
 	}
 	if err != nil {
 		return httpapi.Response{}, err
 	}
 	if s.PayWithin > 0 || s.IsRecalled() || s.Cancelled > 0 {
-		c, err := h.book.Claim(ctx, o.SaleID, user)
+		c, err := h.ledger.Claim(ctx, o.SaleID, user)
 		if err != nil {
 			return httpapi.Response{}, err
 		}

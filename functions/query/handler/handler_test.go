@@ -86,7 +86,7 @@ func TestWhoHasOrderedInAnotherSaleOfTheGroupIsToldInWhich(t *testing.T) {
 }
 
 // hidden is a ledger in which no claim can be seen yet.
-type hidden struct{ Book }
+type hidden struct{ Ledger }
 
 func (hidden) Claim(context.Context, string, string) (sale.Claim, error) {
 	return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")

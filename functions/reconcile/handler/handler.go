@@ -22,9 +22,9 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is the part of the ledger that the handler uses.
-type Book interface {
-	scheduled.Book
+// Ledger is the part of the ledger that the handler uses.
+type Ledger interface {
+	scheduled.Ledger
 	Step(context.Context, *ledger.Audit, ledger.Stranded) (*ledger.Receipt, error)
 	SaveCursor(context.Context, *ledger.Audit, *ledger.Receipt) error
 	Drain(context.Context, *ledger.Receipt) (bool, error)
@@ -41,10 +41,10 @@ type Queue interface {
 
 // Handler serves one execution environment.
 type Handler struct {
-	book  Book
-	queue Queue
-	log   *telemetry.Log
-	now   func() time.Time
+	ledger Ledger
+	queue  Queue
+	log    *telemetry.Log
+	now    func() time.Time
 	// most is how many messages one pass may resend.
 	most int
 	// refunds are counted by this run and the next ones; nil begins anew.
@@ -53,8 +53,8 @@ type Handler struct {
 
 // New returns a handler over a ledger and an order queue; now returns the current
 // instant.
-func New(b Book, q Queue, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{book: b, queue: q, log: log, now: now, most: maxResent}
+func New(l Ledger, q Queue, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{ledger: l, queue: q, log: log, now: now, most: maxResent}
 }
 
 // salesAtOnce is how many sales are reconciled at a time.
@@ -128,7 +128,7 @@ const resend = "resend"
 // time does not suffice for all, the others come first next time. A sale requested by
 // id is reconciled from the beginning, drained or not.
 func (h *Handler) sales(ctx context.Context, raw []byte) (scheduled.Sales, error) {
-	sales, err := scheduled.SalesOf(ctx, h.book, raw, resend)
+	sales, err := scheduled.SalesOf(ctx, h.ledger, raw, resend)
 	switch {
 	case !sales.Named:
 		slices.SortStableFunc(sales.Listings, func(a, b ledger.Listing) int { return savedAt(a).Compare(savedAt(b)) })
@@ -181,7 +181,7 @@ func (h *Handler) reconcile(
 	resent, err = h.resend(ctx, stranded.oldest(), books.Pending+books.Missing, audit.Hurry)
 	receipt = shown(*books, resent)
 	if books.Finished {
-		drained, drainErr := h.book.Drain(ctx, books)
+		drained, drainErr := h.ledger.Drain(ctx, books)
 		if err = errors.Join(err, drainErr); drained {
 			return receipt, resent, false, err
 		}
@@ -197,7 +197,7 @@ func (h *Handler) pass(
 	ctx, cancel := invocation.Share(ctx, 2)
 	defer cancel()
 	for {
-		books, err := h.book.Step(ctx, audit, stranded.add)
+		books, err := h.ledger.Step(ctx, audit, stranded.add)
 		if err != nil && sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(ctx, saveTime) {
 			return nil, true, nil
 		}
@@ -215,7 +215,7 @@ func (h *Handler) pass(
 func (h *Handler) save(ctx context.Context, audit *ledger.Audit, books *ledger.Receipt) error {
 	ctx, cancel := invocation.AtLeast(ctx, saveTime)
 	defer cancel()
-	return h.book.SaveCursor(ctx, audit, books)
+	return h.ledger.SaveCursor(ctx, audit, books)
 }
 
 // saveTime is how long storing a pass may take after the time is up. It lies within

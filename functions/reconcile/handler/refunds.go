@@ -32,7 +32,7 @@ func (h *Handler) reportRefunds(ctx context.Context, event *telemetry.Event, dra
 			h.refunds = append(h.refunds, &ledger.RefundCount{SaleID: l.SaleID, NotedAt: l.RefundAt, Books: l.Books})
 		}
 	}
-	err := countRefunds(ctx, h.book, h.refunds)
+	err := countRefunds(ctx, h.ledger, h.refunds)
 	due, left := int64(0), 0
 	for _, c := range h.refunds {
 		due += c.Due
@@ -55,7 +55,7 @@ func (h *Handler) reportRefunds(ctx context.Context, event *telemetry.Event, dra
 }
 
 // countRefunds continues the counts that are not complete until the time is up.
-func countRefunds(ctx context.Context, book Book, counts []*ledger.RefundCount) error {
+func countRefunds(ctx context.Context, l Ledger, counts []*ledger.RefundCount) error {
 	var mu sync.Mutex // guards next and errs
 	next := 0
 	var errs []error
@@ -73,7 +73,7 @@ func countRefunds(ctx context.Context, book Book, counts []*ledger.RefundCount) 
 	for range min(refundsAtOnce, len(counts)) {
 		wait.Go(func() {
 			for c := take(); c != nil; c = take() {
-				err := invocation.Try(func() error { return book.CountRefunds(ctx, c) })
+				err := invocation.Try(func() error { return l.CountRefunds(ctx, c) })
 				if err == nil || sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(ctx, saveTime) {
 					continue // the time ended during a call: the next run continues
 				}

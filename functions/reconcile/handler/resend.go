@@ -76,7 +76,7 @@ func (h *Handler) resend(
 		if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {
 			continue
 		}
-		mark, err := h.book.MarkResent(ctx, claims[0], hurry)
+		mark, err := h.ledger.MarkResent(ctx, claims[0], hurry)
 		if !mark.IsZero() {
 			sendErr := h.queue.Send(ctx, orderq.Of(claims[0]))
 			if sendErr != nil && unmarked < maxUnmarked {
@@ -105,5 +105,5 @@ func (h *Handler) resend(
 func (h *Handler) unmark(ctx context.Context, c sale.Claim, mark time.Time) error {
 	ctx, cancel := invocation.AtLeast(ctx, saveTime)
 	defer cancel()
-	return h.book.Unmark(ctx, c, mark)
+	return h.ledger.Unmark(ctx, c, mark)
 }

@@ -20,22 +20,22 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is the part of the ledger that the handler uses.
-type Book interface {
-	scheduled.Book
+// Ledger is the part of the ledger that the handler uses.
+type Ledger interface {
+	scheduled.Ledger
 	ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.ReleaseResult, error)
 }
 
 // Handler serves one execution environment.
 type Handler struct {
-	book  Book
-	grace time.Duration
-	log   *telemetry.Log
+	ledger Ledger
+	grace  time.Duration
+	log    *telemetry.Log
 }
 
 // New returns a handler over a ledger. A claim is due when grace has passed since its payBy.
-func New(b Book, grace time.Duration, log *telemetry.Log) *Handler {
-	return &Handler{book: b, grace: grace, log: log}
+func New(l Ledger, grace time.Duration, log *telemetry.Log) *Handler {
+	return &Handler{ledger: l, grace: grace, log: log}
 }
 
 // GraceFromEnv reads RELEASE_GRACE_SECONDS, whose default is ledger.DefaultGrace.
@@ -137,7 +137,7 @@ const callTime = 300 * time.Millisecond
 // first at the end: what those leave over of which nothing is due is for it. A sale that was
 // never looked at, as a draft, comes first, and one that is being recalled last.
 func (h *Handler) sales(ctx context.Context, raw []byte) (scheduled.Sales, error) {
-	sales, err := scheduled.SalesOf(ctx, h.book, raw)
+	sales, err := scheduled.SalesOf(ctx, h.ledger, raw)
 	if sales.Named {
 		return sales, err
 	}
@@ -163,11 +163,11 @@ func (h *Handler) sales(ctx context.Context, raw []byte) (scheduled.Sales, error
 // because it says how far that turn came.
 func (h *Handler) pass(ctx context.Context, listing ledger.Listing, again bool) (done ledger.ReleaseResult, err error) {
 	if again {
-		if listing, err = h.book.Listing(ctx, listing.SaleID); err != nil {
+		if listing, err = h.ledger.Listing(ctx, listing.SaleID); err != nil {
 			return done, err
 		}
 	}
-	return h.book.ReleaseDue(ctx, listing, h.grace)
+	return h.ledger.ReleaseDue(ctx, listing, h.grace)
 }
 
 func shown(saleID string, r ledger.ReleaseResult) Pass {

@@ -138,7 +138,7 @@ func TestAPassIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 
 // slow is a ledger whose sales are busy when that much of their time is left.
 type slow struct {
-	Book
+	Ledger
 	left time.Duration
 }
 

@@ -40,8 +40,8 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 }
 
 // over makes the handler use that ledger.
-func (f *function) over(b change.Book) {
-	f.handler = New(b, telemetry.New(&f.Log, "seed", clock.Wall), clock.Wall)
+func (f *function) over(l change.Ledger) {
+	f.handler = New(l, telemetry.New(&f.Log, "seed", clock.Wall), clock.Wall)
 	f.handler.Desk.ImageOrigin = "https://images.example"
 	f.Handler = lambda.NewHandler(f.handler.Handle)
 }

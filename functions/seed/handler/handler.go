@@ -26,8 +26,8 @@ type Handler struct {
 }
 
 // New returns a handler over a ledger; now returns the current instant.
-func New(b change.Book, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{Desk: change.Desk{Book: b, Now: now}, log: log}
+func New(l change.Ledger, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{Desk: change.Desk{Ledger: l, Now: now}, log: log}
 }
 
 // Handle applies one request. A failure is a function error named after its code.
