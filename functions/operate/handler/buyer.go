@@ -74,22 +74,22 @@ func (s *story) now(l line) { s.Lines = append(s.Lines, l) }
 func (s *story) say(l line) { s.ForBuyer = append(s.ForBuyer, l) }
 
 // buyer tells what happened to one buyer's order.
-func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	saleID, err := saleOf(c, event)
+func (h *Handler) buyer(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	saleID, err := saleOf(req, event)
 	if err != nil {
 		return nil, err
 	}
-	if !sale.AdmitsUser(c.user) {
+	if !sale.AdmitsUser(req.user) {
 		return nil, sale.Refuse(sale.InvalidRequest,
 			"a user id is 1 to 128 printable characters, or up to 255 of ASCII, without a blank at either end")
 	}
-	event.Text("user", c.user)
+	event.Text("user", req.user)
 	s, err := h.ledger.Sale(ctx, saleID)
 	if err != nil {
 		return nil, err
 	}
-	told := &story{SaleID: saleID, User: c.user, State: "NONE"}
-	claim, err := h.ledger.Claim(ctx, saleID, c.user)
+	told := &story{SaleID: saleID, User: req.user, State: "NONE"}
+	claim, err := h.ledger.Claim(ctx, saleID, req.user)
 	switch {
 	case sale.CodeOf(err) == sale.OrderNotFound:
 		err = h.tellNone(ctx, told, s)

@@ -78,18 +78,18 @@ func New(l Ledger, log *telemetry.Log, now func() time.Time) *Handler {
 // Invoke implements Lambda's Handler. It fails only for what is no event, or for one that
 // names its caller twice.
 func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	var c *call
+	var req *request
 	var answer any
 	err := h.log.Run(ctx, "operate", func(ctx context.Context, event *telemetry.Event) (err error) {
-		if c, err = readCall(payload, h.RolesClaim); err != nil {
+		if req, err = readRequest(payload, h.RolesClaim); err != nil {
 			return err
 		}
-		event.Text("route", c.RouteKey)
-		if h.Page != nil && isPage(c.RouteKey) {
+		event.Text("route", req.RouteKey)
+		if h.Page != nil && isPage(req.RouteKey) {
 			answer, err = h.page(payload)
 			return err
 		}
-		shown, err := h.answer(ctx, c, event)
+		shown, err := h.answer(ctx, req, event)
 		if err == nil {
 			answer = httpapi.JSON(http.StatusOK, shown)
 		}
@@ -98,7 +98,7 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		event.CountBy("operations", "result", telemetry.Result(code))
 	})
 	switch {
-	case c == nil:
+	case req == nil:
 		return nil, err
 	case err != nil:
 		answer = httpapi.Problem(err, "")
@@ -119,22 +119,22 @@ func isPage(route string) bool {
 	return route == "GET /" || route == "GET /signin" || strings.HasPrefix(route, "GET /assets/")
 }
 
-func (h *Handler) answer(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	to, ok := h.routes[c.RouteKey]
+func (h *Handler) answer(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	to, ok := h.routes[req.RouteKey]
 	if !ok {
-		return nil, fmt.Errorf("no such route: %q", c.RouteKey)
+		return nil, fmt.Errorf("no such route: %q", req.RouteKey)
 	}
-	err := c.identify(to.least)
-	event.Text("actor", c.actor)
+	err := req.identify(to.least)
+	event.Text("actor", req.actor)
 	if err != nil {
 		return nil, err
 	}
-	return to.answer(ctx, c, event)
+	return to.answer(ctx, req, event)
 }
 
 // saleOf returns the sale that the path names.
-func saleOf(c *call, event *telemetry.Event) (saleID string, err error) {
-	if saleID, err = httpapi.SaleID(&c.Request); err == nil {
+func saleOf(req *request, event *telemetry.Event) (saleID string, err error) {
+	if saleID, err = httpapi.SaleID(&req.Request); err == nil {
 		event.Text("saleId", saleID)
 	}
 	return saleID, err
@@ -147,8 +147,8 @@ const maxBody = 4 << 10
 const maxCreation = 16 << 10
 
 // fields reads a body of these members strictly: a misspelt, doubled, unknown or null one is an error, as in a change.
-func (c *call) fields(limit int, into any, members ...string) error {
-	body, err := httpapi.JSONBody(&c.Request, limit)
+func (req *request) fields(limit int, into any, members ...string) error {
+	body, err := httpapi.JSONBody(&req.Request, limit)
 	if err != nil {
 		return err
 	}
@@ -162,8 +162,8 @@ func (c *call) fields(limit int, into any, members ...string) error {
 }
 
 // create creates a sale, and answers when it is open with all of its shards.
-func (h *Handler) create(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	body, err := httpapi.JSONBody(&c.Request, maxCreation)
+func (h *Handler) create(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	body, err := httpapi.JSONBody(&req.Request, maxCreation)
 	if err != nil {
 		return nil, err
 	}
@@ -172,16 +172,16 @@ func (h *Handler) create(ctx context.Context, c *call, event *telemetry.Event) (
 		return nil, err
 	}
 	event.Text("saleId", r.SaleID)
-	return h.apply(ctx, c, event, r)
+	return h.apply(ctx, req, event, r)
 }
 
 // change applies a change, and answers when every shard has it, with what then holds.
-func (h *Handler) change(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	saleID, err := saleOf(c, event)
+func (h *Handler) change(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	saleID, err := saleOf(req, event)
 	if err != nil {
 		return nil, err
 	}
-	body, err := httpapi.JSONBody(&c.Request, maxBody)
+	body, err := httpapi.JSONBody(&req.Request, maxBody)
 	if err != nil {
 		return nil, err
 	}
@@ -189,16 +189,16 @@ func (h *Handler) change(ctx context.Context, c *call, event *telemetry.Event) (
 	if err != nil {
 		return nil, err
 	}
-	return h.apply(ctx, c, event, r)
+	return h.apply(ctx, req, event, r)
 }
 
-func (h *Handler) apply(ctx context.Context, c *call, event *telemetry.Event, r change.Request) (any, error) {
+func (h *Handler) apply(ctx context.Context, req *request, event *telemetry.Event, r change.Request) (any, error) {
 	event.Text("action", r.Action)
 	event.Text("changeId", r.ID)
 	if r.OrderID != "" {
 		event.Text("orderId", r.OrderID)
 	}
-	r.Actor, r.Verified = c.actor, c.verified
+	r.Actor, r.Verified = req.actor, req.verified
 	done, err := h.Desk.Apply(ctx, r)
 	done.ChangeID = r.ID
 	return done, err

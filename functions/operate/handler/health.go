@@ -107,7 +107,7 @@ func (h *Handler) readStack(ctx context.Context, event *telemetry.Event) stackSt
 }
 
 // health tells what is wrong with the stack.
-func (h *Handler) health(ctx context.Context, _ *call, event *telemetry.Event) (any, error) {
+func (h *Handler) health(ctx context.Context, _ *request, event *telemetry.Event) (any, error) {
 	s := h.readStack(ctx, event)
 	return healthOf(s, h.now(), h.Stack != nil && h.Stack.Has(stack.DeadEvents)), nil
 }

@@ -42,7 +42,7 @@ type ratesPage struct {
 
 // rates tells how many purchases were accepted, refused and told to try again in each whole minute of
 // the last hour.
-func (h *Handler) rates(ctx context.Context, _ *call, _ *telemetry.Event) (any, error) {
+func (h *Handler) rates(ctx context.Context, _ *request, _ *telemetry.Event) (any, error) {
 	if h.Stack == nil {
 		return nil, sale.Fail(sale.Internal, errors.New("there is no stack"))
 	}

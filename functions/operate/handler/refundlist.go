@@ -30,9 +30,9 @@ const (
 )
 
 // readList says of each payment that a list names what marking it would mean. It marks nothing.
-func (h *Handler) readList(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+func (h *Handler) readList(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
 	var r wire.ReadList
-	if err := c.fields(wire.MaxList, &r, "list", "saleId", "group", "after"); err != nil {
+	if err := req.fields(wire.MaxList, &r, "list", "saleId", "group", "after"); err != nil {
 		return nil, err
 	}
 	if r.SaleID != "" && r.Group != "" {

@@ -20,8 +20,8 @@ const (
 )
 
 // refunds lists a sale's refunds, due and done, or those of unknown orders.
-func (h *Handler) refunds(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	id, after := c.query.saleID, c.query.after
+func (h *Handler) refunds(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	id, after := req.query.saleID, req.query.after
 	if err := h.checkSale(ctx, id, event); err != nil {
 		return nil, err
 	}
@@ -78,21 +78,21 @@ func markedOf(m ledger.Marking) wire.Marked {
 }
 
 // mark marks refunds as done in the caller's name. It moves no money.
-func (h *Handler) mark(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+func (h *Handler) mark(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
 	var r wire.Mark
-	if err := c.fields(maxMarks, &r, "saleId", "payments"); err != nil {
+	if err := req.fields(maxMarks, &r, "saleId", "payments"); err != nil {
 		return nil, err
 	}
 	if len(r.Payments) == 0 || len(r.Payments) > wire.MostMarks {
 		return nil, sale.Refusef(sale.InvalidRequest, "payments must be 1 to %d texts", wire.MostMarks)
 	}
-	author := sale.Author{Actor: c.actor}
+	author := sale.Author{Actor: req.actor}
 	if err := errors.Join(author.Check(), h.checkSale(ctx, r.SaleID, event)); err != nil {
 		return nil, err
 	}
 	page, news, answered := wire.Marks{Refunds: []wire.Marked{}}, 0, false
 	var failures []error
-	for _, m := range h.ledger.MarkRefunds(ctx, r.SaleID, r.Payments, c.actor) {
+	for _, m := range h.ledger.MarkRefunds(ctx, r.SaleID, r.Payments, req.actor) {
 		one := markedOf(m)
 		page.Refunds = append(page.Refunds, one)
 		if m.Marked {

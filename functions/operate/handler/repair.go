@@ -17,9 +17,9 @@ import (
 const repairTime = 20 * time.Second
 
 // repair does what a sign of health asks for.
-func (h *Handler) repair(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+func (h *Handler) repair(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
 	var r wire.Repair
-	err := c.fields(maxBody, &r, "action", "saleId")
+	err := req.fields(maxBody, &r, "action", "saleId")
 	if err != nil {
 		return nil, err
 	}

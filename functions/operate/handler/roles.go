@@ -47,16 +47,16 @@ func rolesOf(claim string) role {
 }
 
 // identify returns the error of a caller who is nobody, or may not do what takes that role.
-func (c *call) identify(least role) (err error) {
-	if !c.told {
-		if c.actor, err = httpapi.User(&c.Request); err != nil {
+func (req *request) identify(least role) (err error) {
+	if !req.told {
+		if req.actor, err = httpapi.User(&req.Request); err != nil {
 			return err
 		}
 	}
 	switch {
-	case c.actor == "":
+	case req.actor == "":
 		return sale.Refuse(sale.Unauthorized, "the request names nobody who asks")
-	case c.role < least:
+	case req.role < least:
 		return sale.Refuse(sale.Forbidden, "this takes the role "+least.String())
 	}
 	return nil
@@ -65,7 +65,7 @@ func (c *call) identify(least role) (err error) {
 // route answers a caller who has at least that role.
 type route struct {
 	least  role
-	answer func(ctx context.Context, c *call, event *telemetry.Event) (any, error)
+	answer func(ctx context.Context, req *request, event *telemetry.Event) (any, error)
 }
 
 // routesOf returns the routes of the operators' API, by their keys.

@@ -92,9 +92,9 @@ func since(t time.Time) string {
 }
 
 // sales lists the sales, or those of a group. One that cannot be read does not hide the others.
-func (h *Handler) sales(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	list := func() ([]ledger.Standing, error) { return h.ledger.Standings(ctx, c.query.drained == "1") }
-	if group := c.query.group; group != "" {
+func (h *Handler) sales(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	list := func() ([]ledger.Standing, error) { return h.ledger.Standings(ctx, req.query.drained == "1") }
+	if group := req.query.group; group != "" {
 		if !sale.ValidID(group) {
 			return nil, sale.RefuseID("group")
 		}
@@ -107,7 +107,7 @@ func (h *Handler) sales(ctx context.Context, c *call, event *telemetry.Event) (a
 	}
 	now := h.now()
 	page := wire.Sales{
-		AsOf: httpapi.Time(now), Version: sale.Release, Actor: c.actor, Role: c.role.String(), Sales: []wire.Sale{},
+		AsOf: httpapi.Time(now), Version: sale.Release, Actor: req.actor, Role: req.role.String(), Sales: []wire.Sale{},
 	}
 	for _, one := range all {
 		page.Sales = append(page.Sales, standingOf(one, now))
@@ -116,8 +116,8 @@ func (h *Handler) sales(ctx context.Context, c *call, event *telemetry.Event) (a
 }
 
 // sale tells how one sale stands, and counts its units.
-func (h *Handler) sale(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	saleID, err := saleOf(c, event)
+func (h *Handler) sale(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	saleID, err := saleOf(req, event)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 const mostChanges = 200
 
 // trail shows who changed a sale, the newest change first.
-func (h *Handler) trail(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
-	saleID, err := saleOf(c, event)
+func (h *Handler) trail(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	saleID, err := saleOf(req, event)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"flashsale/shared/httpapi"
 )
 
-// call is one request and who makes it.
-type call struct {
+// request is a request of an operator, and who that is.
+type request struct {
 	httpapi.Request
 	actor string
 	role  role
@@ -46,21 +46,21 @@ type operated struct {
 	} `json:"queryStringParameters"`
 }
 
-// readCall reads an event of API Gateway's payload format 2.0. A caller of the API has the
+// readRequest reads an event of API Gateway's payload format 2.0. A caller of the API has the
 // claims of a verified token. One of the Invoke API may do anything, by IAM, so it only tells
 // for whom it asks: requestContext.authorizer.asTold. It fails if the event is none, or if it
 // names its caller twice.
-func readCall(payload []byte, rolesClaim string) (*call, error) {
-	c := &call{}
+func readRequest(payload []byte, rolesClaim string) (*request, error) {
+	req := &request{}
 	var err error
-	if c.Request, err = httpapi.Decode(payload); err != nil {
+	if req.Request, err = httpapi.Decode(payload); err != nil {
 		return nil, err
 	}
 	var e operated
 	if err := jsonv2.Unmarshal(payload, &e, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return nil, fmt.Errorf("read caller: %w", err)
 	}
-	c.user, c.query = e.Path.User, query{e.Query.Drained, e.Query.Group, e.Query.SaleID, e.Query.After}
+	req.user, req.query = e.Path.User, query{e.Query.Drained, e.Query.Group, e.Query.SaleID, e.Query.After}
 	var jwt struct {
 		Claims map[string]jsontext.Value `json:"claims"`
 	}
@@ -69,7 +69,7 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 	}
 	var roles string
 	verified, told := e.Context.Authorizer["jwt"], e.Context.Authorizer["asTold"]
-	c.verified, c.told = verified != nil, told != nil // also if it is null
+	req.verified, req.told = verified != nil, told != nil // also if it is null
 	read := func(value jsontext.Value, into any) error {
 		if value == nil {
 			return nil
@@ -81,12 +81,12 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 		return nil, fmt.Errorf("read caller: %w", err)
 	}
 	switch {
-	case c.verified && c.told:
+	case req.verified && req.told:
 		return nil, fmt.Errorf("read caller: %w", errBoth)
-	case c.told:
-		c.actor, c.role = asTold.Actor, operator
-	case c.verified:
-		c.role = rolesOf(roles)
+	case req.told:
+		req.actor, req.role = asTold.Actor, operator
+	case req.verified:
+		req.role = rolesOf(roles)
 	}
-	return c, nil
+	return req, nil
 }
