@@ -110,12 +110,12 @@ func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
 }
 
 // apply also returns what the author has then seen.
-func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) {
+func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.ReadVersion, error) {
 	switch r.Action {
 	case "create":
 		c, err := r.Creation()
 		if err != nil {
-			return Answer{}, sale.Seen{}, err
+			return Answer{}, sale.ReadVersion{}, err
 		}
 		// A stack with another ImageOrigin, DrawLead, provider or list of currencies may have
 		// stored the same request.
@@ -123,20 +123,20 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 			c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead), c.CheckStripe(d.Stripe),
 		); err != nil {
 			if stored, failed := d.Ledger.Created(ctx, c.SaleID); failed != nil || !stored {
-				return Answer{}, sale.Seen{}, cmp.Or(failed, err)
+				return Answer{}, sale.ReadVersion{}, cmp.Or(failed, err)
 			}
 		}
 		return seeded(d.Ledger.Create(ctx, c))
 	case "add":
 		a, err := r.Addition()
 		if err != nil {
-			return Answer{}, sale.Seen{}, err
+			return Answer{}, sale.ReadVersion{}, err
 		}
 		return seeded(d.Ledger.Add(ctx, a))
 	case "withdraw":
 		a, err := r.Addition()
 		if err != nil {
-			return Answer{}, sale.Seen{}, err
+			return Answer{}, sale.ReadVersion{}, err
 		}
 		done, err := d.Ledger.Withdraw(ctx, sale.Withdrawal(a))
 		out, seen, err := seeded(done.Seeding, err)
@@ -146,23 +146,23 @@ func (d *Desk) apply(ctx context.Context, r Request) (Answer, sale.Seen, error) 
 		return d.describe(ctx, r)
 	case "cancel":
 		out, err := d.cancel(ctx, r)
-		return out, sale.Seen{}, err
+		return out, sale.ReadVersion{}, err
 	case "recall":
 		one := sale.Recall{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author()}
 		if err := one.Check(); err != nil {
-			return Answer{}, sale.Seen{}, err
+			return Answer{}, sale.ReadVersion{}, err
 		}
 		return editedTo(d.Ledger.Recall(ctx, one))
 	}
 	e, err := r.Edit(d.Now())
 	if err != nil {
-		return Answer{}, sale.Seen{}, err
+		return Answer{}, sale.ReadVersion{}, err
 	}
 	e.DrawLead = d.DrawLead
 	return editedTo(d.Ledger.Edit(ctx, e))
 }
 
-func editedTo(after ledger.Edited, err error) (Answer, sale.Seen, error) {
+func editedTo(after ledger.Edited, err error) (Answer, sale.ReadVersion, error) {
 	s := after.Sale
 	out := Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
@@ -180,24 +180,24 @@ func editedTo(after ledger.Edited, err error) (Answer, sale.Seen, error) {
 	if s.IsRecalled() {
 		out.RecalledAt = httpapi.Time(s.RecalledAt)
 	}
-	return out, after.Seen, err
+	return out, after.ReadVersion, err
 }
 
-func (d *Desk) describe(ctx context.Context, r Request) (Answer, sale.Seen, error) {
+func (d *Desk) describe(ctx context.Context, r Request) (Answer, sale.ReadVersion, error) {
 	text, err := r.Description()
 	if err != nil {
-		return Answer{}, sale.Seen{}, err
+		return Answer{}, sale.ReadVersion{}, err
 	}
 	picture := sale.Presentation{Image: given(r.Image)}
 	if err := picture.CheckImage(d.ImageOrigin); err != nil {
-		return Answer{}, sale.Seen{}, err
+		return Answer{}, sale.ReadVersion{}, err
 	}
 	after, err := d.Ledger.Describe(ctx, text)
 	s := after.Sale
 	return Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
 		Described: &Described{Name: s.Name, Image: s.Image, About: s.About, Link: s.Link},
-	}, after.Seen, err
+	}, after.ReadVersion, err
 }
 
 func (d *Desk) cancel(ctx context.Context, r Request) (Answer, error) {
@@ -215,6 +215,6 @@ func (d *Desk) cancel(ctx context.Context, r Request) (Answer, error) {
 	}, err
 }
 
-func seeded(s ledger.Seeding, err error) (Answer, sale.Seen, error) {
-	return Answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, s.Seen, err
+func seeded(s ledger.Seeding, err error) (Answer, sale.ReadVersion, error) {
+	return Answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, s.ReadVersion, err
 }

@@ -133,11 +133,11 @@ func (r *Request) author() sale.Author {
 }
 
 // seen reads the version.
-func (r *Request) seen() (*sale.Seen, error) {
+func (r *Request) seen() (*sale.ReadVersion, error) {
 	if r.Version == nil {
 		return nil, nil
 	}
-	s, err := sale.ParseSeen(r.SaleID, *r.Version)
+	s, err := sale.ParseReadVersion(r.SaleID, *r.Version)
 	return &s, err
 }
 
@@ -231,7 +231,7 @@ func (r *Request) Description() (sale.Description, error) {
 		Name: r.Name, Image: r.Image, About: r.About, Link: r.Link,
 	}
 	var err error
-	d.Seen, err = r.seen()
+	d.ReadVersion, err = r.seen()
 	return d, cmp.Or(d.Check(), err)
 }
 
@@ -242,7 +242,7 @@ func (r *Request) Addition() (sale.Addition, error) {
 	}
 	a := sale.Addition{SaleID: r.SaleID, SeedID: r.SeedID, Stock: *r.Stock, Author: r.author()}
 	var err error
-	a.Seen, err = r.seen()
+	a.ReadVersion, err = r.seen()
 	return a, cmp.Or(a.Check(), err)
 }
 
@@ -250,7 +250,7 @@ func (r *Request) Addition() (sale.Addition, error) {
 func (r *Request) Edit(now time.Time) (sale.Edit, error) {
 	e := sale.Edit{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author()}
 	var err error
-	if e.Seen, err = r.seen(); err != nil {
+	if e.ReadVersion, err = r.seen(); err != nil {
 		return e, err
 	}
 	if e.At, err = optionalInstant("at", r.At); err != nil {
@@ -284,7 +284,7 @@ func (r *Request) cancellation() (sale.Cancellation, error) {
 		return sale.Cancellation{}, invalid("orderId must be the number of an order, as text")
 	}
 	c := sale.Cancellation{
-		SaleID: r.SaleID, OrderID: id, ChangeID: r.ChangeID, Author: r.author(), Saw: sale.ClaimState(r.Expected),
+		SaleID: r.SaleID, OrderID: id, ChangeID: r.ChangeID, Author: r.author(), Expected: sale.ClaimState(r.Expected),
 		Unit: sale.Unit(r.Unit),
 	}
 	return c, c.Check()

@@ -153,22 +153,22 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 func TestAnOperatorsRequestAsksTheLedgerForItsChange(t *testing.T) {
 	yes, no, image := true, false, "https://images.example/a.jpg"
 	why := sale.Author{Note: "why"}
-	saw := &sale.Seen{Edits: 12, Seedings: 3}
+	saw := &sale.ReadVersion{Edits: 12, Seedings: 3}
 	seen := `,"version":"` + saw.Text("moutai") + `"`
 	for asks, want := range map[string]any{
-		`"action":"add","stock":50` + seen:                   sale.Addition{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why, Seen: saw},
-		`"action":"withdraw","stock":50` + seen:              sale.Withdrawal{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why, Seen: saw},
+		`"action":"add","stock":50` + seen:                   sale.Addition{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why, ReadVersion: saw},
+		`"action":"withdraw","stock":50` + seen:              sale.Withdrawal{SaleID: "moutai", SeedID: "c", Stock: 50, Author: why, ReadVersion: saw},
 		`"action":"pause"`:                                   sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &yes, Author: why},
-		`"action":"resume"` + seen:                           sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why, Seen: saw},
-		`"action":"describe","image":"` + image + `"` + seen: sale.Description{SaleID: "moutai", ChangeID: "c", Image: &image, Author: why, Seen: saw},
+		`"action":"resume"` + seen:                           sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why, ReadVersion: saw},
+		`"action":"describe","image":"` + image + `"` + seen: sale.Description{SaleID: "moutai", ChangeID: "c", Image: &image, Author: why, ReadVersion: saw},
 		`"action":"extend","until":"2026-11-11T16:00:00Z"` + seen: sale.Edit{
-			SaleID: "moutai", ChangeID: "c", PayUntil: time.Date(2026, 11, 11, 16, 0, 0, 0, time.UTC), Author: why, Seen: saw,
+			SaleID: "moutai", ChangeID: "c", PayUntil: time.Date(2026, 11, 11, 16, 0, 0, 0, time.UTC), Author: why, ReadVersion: saw,
 		},
-		`"action":"resume"` + strings.Replace(seen, "version", "seen", 1): sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why, Seen: saw},
-		`"action":"cancel","orderId":"5","saw":"PAID","unit":"kept"`:      sale.Cancellation{SaleID: "moutai", OrderID: 5, ChangeID: "c", Author: why, Saw: sale.Paid, Unit: sale.UnitKept},
+		`"action":"resume"` + strings.Replace(seen, "version", "seen", 1): sale.Edit{SaleID: "moutai", ChangeID: "c", Paused: &no, Author: why, ReadVersion: saw},
+		`"action":"cancel","orderId":"5","saw":"PAID","unit":"kept"`:      sale.Cancellation{SaleID: "moutai", OrderID: 5, ChangeID: "c", Author: why, Expected: sale.Paid, Unit: sale.UnitKept},
 		`"action":"recall"`: sale.Recall{SaleID: "moutai", ChangeID: "c", Author: why},
 		`"action":"cancel","orderId":"523415642750058497","expected":"PAID","unit":"kept"`: sale.Cancellation{
-			SaleID: "moutai", OrderID: 523415642750058497, ChangeID: "c", Author: why, Saw: sale.Paid, Unit: sale.UnitKept,
+			SaleID: "moutai", OrderID: 523415642750058497, ChangeID: "c", Author: why, Expected: sale.Paid, Unit: sale.UnitKept,
 		},
 	} {
 		r, err := DecodeOperated([]byte(`{"id":"c","note":"why",`+asks+`}`), "moutai")

@@ -100,7 +100,7 @@ func Problem(err error, saleID string) Response {
 		p.Claim = new(ClaimOf(*said.Claim))
 	}
 	if m := said.Meanwhile; m != nil {
-		p.Version, p.Seen = m.Seen, m.Seen
+		p.Version, p.Seen = m.ReadVersion, m.ReadVersion
 		if m.Change != nil {
 			p.Change = new(ChangeOf(*m.Change))
 		}

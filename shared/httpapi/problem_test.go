@@ -77,7 +77,7 @@ func TestARefusalSaysWhatTheBuyerNeeds(t *testing.T) {
 	if diff := cmp.Diff(want, r.Body); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
-	r = Problem(&sale.Error{Code: sale.ChangedMeanwhile, Meanwhile: &sale.Meanwhile{Seen: "1.0.x"}}, "")
+	r = Problem(&sale.Error{Code: sale.ChangedMeanwhile, Meanwhile: &sale.Meanwhile{ReadVersion: "1.0.x"}}, "")
 	if !strings.Contains(r.Body, `"seen":"1.0.x"`) || strings.Contains(r.Body, `"change":`) {
 		t.Errorf("a change that nobody can name: %s", r.Body)
 	}

@@ -18,7 +18,7 @@ import (
 //
 // It fails with sale.SaleNotFound (a draft included), with sale.Conflicting when the
 // seed id was used for something else, an edit included, or the sale's maxStock leaves no
-// room, with sale.ChangedMeanwhile if it has Seen and there was another change since, with
+// room, with sale.ChangedMeanwhile if it has ReadVersion and there was another change since, with
 // sale.Recalled, sale.Busy or sale.Internal.
 func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	s, err := l.table.OpenSale(ctx, a.SaleID)
@@ -26,7 +26,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		return Seeding{}, err
 	}
 	asks := sale.Change{ID: a.SeedID, Action: sale.ActionAdd, Author: a.Author, Units: a.Stock}
-	if err := l.announceSeeding(ctx, s, a.Seen, asks); err != nil {
+	if err := l.announceSeeding(ctx, s, a.ReadVersion, asks); err != nil {
 		return Seeding{}, err
 	}
 	applied, err := l.table.Under(ctx, a.SaleID, table.SeedHead(a.SeedID))
@@ -51,7 +51,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		done.Applied = done.Applied || added
 	}
 	s, err = l.table.OpenSale(ctx, a.SaleID)
-	done.Seeded, done.Seen = s.Seeded, a.Seen.WithSeeding(s)
+	done.Seeded, done.ReadVersion = s.Seeded, a.ReadVersion.WithSeeding(s)
 	return done, err
 }
 
@@ -69,7 +69,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 // With seen there has been no other addition or withdrawal since, either. Heads have no numbers, so
 // a read cannot tell that one is not visible yet: the transaction tells whether the id is there,
 // also if it must fail because the sale has been edited since.
-func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Seen, c sale.Change) error {
+func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.ReadVersion, c sale.Change) error {
 	c.At = l.now()
 	for left := l.table.UpTo(table.PatientTries); ; {
 		switch {
@@ -111,7 +111,7 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Se
 		switch {
 		case readErr != nil:
 			return sale.AsInternal(readErr)
-		case seen != nil && now.Edits == s.Edits && now.Seen() != *seen:
+		case seen != nil && now.Edits == s.Edits && now.ReadVersion() != *seen:
 			return l.refuseSeeding(ctx, now, *seen, h.newest)
 		case now.Edits == s.Edits && c.Action == sale.ActionWithdraw:
 			return errCalled
@@ -126,7 +126,7 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seen *sale.Se
 
 // refuseSeeding refuses an addition or a withdrawal because of the newest edit, or because of the
 // newest addition or withdrawal that can be read.
-func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen, edit table.Item) error {
+func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.ReadVersion, edit table.Item) error {
 	if s.Edits != seen.Edits {
 		return refuseMeanwhile(s, edit)
 	}
@@ -147,7 +147,7 @@ func (l *Ledger) refuseSeeding(ctx context.Context, s sale.Sale, seen sale.Seen,
 // unedited requires that the sale has had as many edits as s and, with seen, as many additions and
 // withdrawals as that, and counts this one. For an addition in a sale with a maxStock it also takes
 // the room, and for a withdrawal from one with a draw it requires that nobody has been called.
-func (l *Ledger) unedited(s sale.Sale, seen *sale.Seen, c sale.Change) types.TransactWriteItem {
+func (l *Ledger) unedited(s sale.Sale, seen *sale.ReadVersion, c sale.Change) types.TransactWriteItem {
 	condition, update := "attribute_not_exists(#edits)", "ADD #seedings :one"
 	values := table.Item{":one": table.One}
 	if s.Edits > 0 {

@@ -18,8 +18,8 @@ type Seeding struct {
 	Shards int
 	// Applied is false if the same request had been applied before, or by a try of this
 	// call whose answer was lost.
-	Applied bool
-	Seen    sale.Seen // see Edited; a creation's is zero, which is what a new sale says
+	Applied     bool
+	ReadVersion sale.ReadVersion // see Edited; a creation's is zero, which is what a new sale says
 }
 
 // Created reports whether a creation of the sale is stored, if only as a draft. It fails

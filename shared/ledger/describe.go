@@ -16,7 +16,7 @@ import (
 // sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal.
 func (l *Ledger) Describe(ctx context.Context, d sale.Description) (Edited, error) {
 	return l.edit(ctx, edit{
-		saleID: d.SaleID, asks: d.Change(), seen: d.Seen, counts: ", #described :one",
+		saleID: d.SaleID, asks: d.Change(), seen: d.ReadVersion, counts: ", #described :one",
 		set:  func(after sale.Sale) (string, table.Item) { return description(d, after) },
 		next: func(before sale.Sale) (sale.Sale, error) { return d.Apply(before), nil },
 	})

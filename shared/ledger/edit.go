@@ -22,7 +22,7 @@ import (
 // An edit whose ChangeID is in the sale's trail has been made and is not made again; with the
 // id of another change it fails with sale.Conflicting.
 //
-// An edit with Seen is refused with sale.ChangedMeanwhile if another one was made since, and so is
+// An edit with ReadVersion is refused with sale.ChangedMeanwhile if another one was made since, and so is
 // a resumption without it while a person has paused it since it was last resumed.
 //
 // An edit with an instant applies if it is newer than the newest one. If it is older,
@@ -72,7 +72,7 @@ func overruled(s sale.Sale, e sale.Edit) error {
 // editSale writes the edit into the sale item unless that has a newer one. It returns
 // the sale that the shards must follow.
 func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (Edited, error) {
-	one := edit{saleID: e.SaleID, asks: e.Change(), seen: e.Seen, set: setSaleOf}
+	one := edit{saleID: e.SaleID, asks: e.Change(), seen: e.ReadVersion, set: setSaleOf}
 	one.next = func(before sale.Sale) (sale.Sale, error) {
 		if before.IsRecalled() && !e.MayFollowRecall() {
 			return before, sale.RefuseRecalled()

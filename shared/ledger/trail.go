@@ -67,7 +67,7 @@ func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []
 type edit struct {
 	saleID string
 	asks   sale.Change
-	seen   *sale.Seen // by its author; nil if that does not matter
+	seen   *sale.ReadVersion // by its author; nil if that does not matter
 	// next returns the sale after the edit, or as it is if the edit changes nothing.
 	next func(before sale.Sale) (sale.Sale, error)
 	// set is what the edit sets or removes of the sale, as an update expression with its
@@ -278,7 +278,7 @@ type Edited struct {
 	// Applied is false if the edit had been applied before, or if a newer edit agrees
 	// with it.
 	Applied bool
-	// Seen is what the author has seen with this change, and of others what the request had seen. It is
+	// ReadVersion is what the author has seen with this change, and of others what the request had seen. It is
 	// zero if the request did not say that.
-	Seen sale.Seen
+	ReadVersion sale.ReadVersion
 }

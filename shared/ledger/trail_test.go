@@ -67,7 +67,7 @@ func TestAPauseReadsOnePageOfALongTrailAndItsIDStillPausesOnce(t *testing.T) {
 		if done, _, err := pause(""); err != nil || !done.Applied {
 			t.Errorf("a pause without an id: %+v, %v", done, err)
 		}
-		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "on", Paused: &open, Seen: &sale.Seen{Edits: 132}}); err != nil {
+		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "on", Paused: &open, ReadVersion: &sale.ReadVersion{Edits: 132}}); err != nil {
 			t.Error(err)
 		}
 		if _, _, err := pause("stop"); sale.CodeOf(err) != sale.Conflicting {

@@ -40,7 +40,7 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 		return Withdrawn{}, err
 	}
 	asks := sale.Change{ID: w.SeedID, Action: sale.ActionWithdraw, Author: w.Author, Units: w.Stock}
-	if err := l.announceSeeding(ctx, s, w.Seen, asks); err != nil {
+	if err := l.announceSeeding(ctx, s, w.ReadVersion, asks); err != nil {
 		return Withdrawn{}, err
 	}
 	p := &withdrawal{Ledger: l, Withdrawal: w, sale: s}
@@ -53,7 +53,7 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 		}
 	}
 	s, err = l.table.OpenSale(ctx, w.SaleID)
-	after := Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, Seen: w.Seen.WithSeeding(s)}
+	after := Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, ReadVersion: w.ReadVersion.WithSeeding(s)}
 	return Withdrawn{after, p.taken}, err
 }
 

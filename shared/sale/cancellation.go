@@ -20,10 +20,10 @@ type Cancellation struct {
 	OrderID  uint64
 	ChangeID string // as in Edit
 	Author
-	// Saw is the state in which the author has seen the order, Confirmed or Paid: one that was paid
+	// Expected is the state in which the author has seen the order, Confirmed or Paid: one that was paid
 	// since is not cancelled unasked.
-	Saw  ClaimState
-	Unit Unit
+	Expected ClaimState
+	Unit     Unit
 }
 
 // Check validates the cancellation.
@@ -33,7 +33,7 @@ func (c *Cancellation) Check() error {
 		return RefuseID("saleId")
 	case c.OrderID == 0:
 		return Refuse(InvalidRequest, "orderId must be the number of an order")
-	case c.Saw != Confirmed && c.Saw != Paid:
+	case c.Expected != Confirmed && c.Expected != Paid:
 		return Refuse(InvalidRequest, "expected must be the state in which you have read the order, CONFIRMED or PAID")
 	case c.Unit != UnitBack && c.Unit != UnitKept:
 		return Refuse(InvalidRequest, "unit must be back or kept")
@@ -43,7 +43,7 @@ func (c *Cancellation) Check() error {
 
 // Entry is what is stored of the cancellation, made at that instant.
 func (c *Cancellation) Entry(at time.Time) CancelledOrder {
-	return CancelledOrder{OrderID: c.OrderID, ID: c.ChangeID, At: at, Author: c.Author, Saw: c.Saw, Unit: c.Unit}
+	return CancelledOrder{OrderID: c.OrderID, ID: c.ChangeID, At: at, Author: c.Author, Expected: c.Expected, Unit: c.Unit}
 }
 
 // CancelledOrder says who has cancelled an order, when and why. It is no change of the sale, so it is
@@ -53,13 +53,13 @@ type CancelledOrder struct {
 	ID      string // the cancellation's
 	At      time.Time
 	Author
-	Saw  ClaimState
-	Unit Unit
+	Expected ClaimState
+	Unit     Unit
 }
 
 // Asks reports whether c asks for the cancellation that was made under the same id.
 func (c *Cancellation) Asks(made CancelledOrder) bool {
-	return c.Saw == made.Saw && c.Unit == made.Unit
+	return c.Expected == made.Expected && c.Unit == made.Unit
 }
 
 // RefuseCancelled returns the refusal of cancelling an order that somebody else has cancelled.

@@ -17,9 +17,9 @@ type Edit struct {
 	// make one.
 	ChangeID string
 	Author
-	// Seen is what the author had seen; nil makes the edit, whatever there was since. But a
+	// ReadVersion is what the author had seen; nil makes the edit, whatever there was since. But a
 	// resumption with nil leaves a person's pause as it is.
-	Seen *Seen
+	ReadVersion *ReadVersion
 	// At is the edit's instant: an edit that is older than the newest one changes
 	// nothing. Zero means that the edit applies in any case, as the newest one.
 	At time.Time

@@ -72,7 +72,7 @@ type Description struct {
 	ChangeID                 string // as in Edit
 	Name, Image, About, Link *string
 	Author
-	Seen *Seen // as in Edit
+	ReadVersion *ReadVersion // as in Edit
 }
 
 // Check validates the description.

@@ -147,7 +147,7 @@ type Addition struct {
 	SeedID string
 	Stock  int64
 	Author
-	Seen *Seen // as in Edit
+	ReadVersion *ReadVersion // as in Edit
 }
 
 // Check validates the addition.
@@ -170,7 +170,7 @@ type Withdrawal struct {
 	SeedID string
 	Stock  int64 // most units to take
 	Author
-	Seen *Seen // as in Edit
+	ReadVersion *ReadVersion // as in Edit
 }
 
 // Check validates the withdrawal.

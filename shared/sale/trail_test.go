@@ -45,8 +45,8 @@ func TestAChangeAsksForTheOneOfTheSameActionAndArguments(t *testing.T) {
 }
 
 func TestACancellationAsksForTheOneOfTheSameStateAndUnit(t *testing.T) {
-	made := (&Cancellation{OrderID: 1, ChangeID: "c", Saw: Paid, Unit: UnitKept}).Entry(opensAt)
-	for c, want := range map[Cancellation]bool{{Saw: Paid, Unit: UnitKept}: true, {Saw: Confirmed, Unit: UnitKept}: false, {Saw: Paid, Unit: UnitBack}: false} {
+	made := (&Cancellation{OrderID: 1, ChangeID: "c", Expected: Paid, Unit: UnitKept}).Entry(opensAt)
+	for c, want := range map[Cancellation]bool{{Expected: Paid, Unit: UnitKept}: true, {Expected: Confirmed, Unit: UnitKept}: false, {Expected: Paid, Unit: UnitBack}: false} {
 		if got := c.Asks(made); got != want {
 			t.Errorf("%+v: %t, want %t", c, got, want)
 		}
@@ -54,14 +54,14 @@ func TestACancellationAsksForTheOneOfTheSameStateAndUnit(t *testing.T) {
 }
 
 func TestWhatAnAuthorHasSeenIsOneSales(t *testing.T) {
-	seen, unknown := Seen{3, 4}, (*Seen)(nil)
-	for text, want := range map[string]bool{seen.Text("moutai"): true, Seen{}.Text("moutai"): true, seen.Text("mutai"): false, "3.4": false,
-		Seen{-1, 0}.Text("moutai"): false, Seen{0, -1}.Text("moutai"): false} {
-		if got, err := ParseSeen("moutai", text); (err == nil) != want || want && got.Text("moutai") != text {
+	seen, unknown := ReadVersion{3, 4}, (*ReadVersion)(nil)
+	for text, want := range map[string]bool{seen.Text("moutai"): true, ReadVersion{}.Text("moutai"): true, seen.Text("mutai"): false, "3.4": false,
+		ReadVersion{-1, 0}.Text("moutai"): false, ReadVersion{0, -1}.Text("moutai"): false} {
+		if got, err := ParseReadVersion("moutai", text); (err == nil) != want || want && got.Text("moutai") != text {
 			t.Errorf("%q: got %+v (%v), want it read: %t", text, got, err, want)
 		}
 	}
-	for got, want := range map[Seen]Seen{
+	for got, want := range map[ReadVersion]ReadVersion{
 		seen.WithEdit(9): {9, 4}, seen.WithSeeding(Sale{Seedings: 9}): {3, 5}, seen.WithSeeding(Sale{Seedings: 4}): {3, 4},
 		unknown.WithEdit(9): {}, unknown.WithSeeding(Sale{Seedings: 9}): {},
 	} {
@@ -81,8 +81,8 @@ func TestWhatAnAuthorHasSeenIsOneSales(t *testing.T) {
 func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
 	now, yes := time.Now(), true
 	for _, c := range []interface{ Check() error }{
-		&Recall{SaleID: "mou tai"}, &Cancellation{SaleID: "moutai", Saw: Paid, Unit: UnitKept},
-		&Cancellation{SaleID: "moutai", OrderID: 1, Saw: Pending, Unit: UnitKept}, &Cancellation{SaleID: "moutai", OrderID: 1, Saw: Paid},
+		&Recall{SaleID: "mou tai"}, &Cancellation{SaleID: "moutai", Expected: Paid, Unit: UnitKept},
+		&Cancellation{SaleID: "moutai", OrderID: 1, Expected: Pending, Unit: UnitKept}, &Cancellation{SaleID: "moutai", OrderID: 1, Expected: Paid},
 	} {
 		if err := c.Check(); CodeOf(err) != InvalidRequest {
 			t.Errorf("%+v: %v, want %s", c, err, InvalidRequest)
@@ -104,7 +104,7 @@ func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
 			"reschedule": (&Edit{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, OpensAt: now, ClosesAt: now.Add(time.Hour)}).Check(now),
 			"describe":   (&Description{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, Name: &seedID}).Check(),
 			"recall":     (&Recall{SaleID: "moutai", ChangeID: tt.id, Author: tt.by}).Check(),
-			"cancel":     (&Cancellation{SaleID: "moutai", OrderID: 1, ChangeID: tt.id, Author: tt.by, Saw: Paid, Unit: UnitKept}).Check(),
+			"cancel":     (&Cancellation{SaleID: "moutai", OrderID: 1, ChangeID: tt.id, Author: tt.by, Expected: Paid, Unit: UnitKept}).Check(),
 			"add":        (&Addition{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
 			"withdraw":   (&Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
 		} {

@@ -126,7 +126,7 @@ func (f *function) knowing(text string) string {
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	return strings.TrimSuffix(text, "}") + `,"version":"` + s.Seen().Text(s.ID) + `"}`
+	return strings.TrimSuffix(text, "}") + `,"version":"` + s.ReadVersion().Text(s.ID) + `"}`
 }
 
 // changed asks for a change by kim, who has looked at the sale.
@@ -174,7 +174,7 @@ func TestAnOvertakenChangeIsRefusedWithWhatCameBetween(t *testing.T) {
 		f.changed(t, `{"id":"lees","action":"pause","note":"the price is wrong"}`)
 		before := f.DB.Dump()
 		now := f.answered(t, event(t, "operate-sale.json"))["version"]
-		for what, version := range map[string]sale.Seen{"old": {}, "of the future": {Edits: 2}} {
+		for what, version := range map[string]sale.ReadVersion{"old": {}, "of the future": {Edits: 2}} {
 			r := f.Ask(t, t.Context(), event(t, "operate-pause.json", body(fmt.Sprintf(resume, version.Text("moutai")))))
 			refused(t, r, 409, sale.ChangedMeanwhile)
 			var problem, want any

@@ -133,7 +133,7 @@ func (h *Handler) sale(ctx context.Context, req *request, event *telemetry.Event
 		shown.Offer = &o
 	}
 	if one.Sale.State == sale.Open {
-		shown.Version = one.Sale.Seen().Text(saleID)
+		shown.Version = one.Sale.ReadVersion().Text(saleID)
 		shown.Seen = shown.Version
 		shown.Remaining = &wire.Remaining{Units: units, AsOf: httpapi.Time(now)}
 	}

@@ -76,7 +76,7 @@ func (f *function) succeed(t *testing.T, event []byte, want string) {
 	t.Helper()
 	got, failure := f.invoke(t, t.Context(), event)
 	if bytes.Contains(event, []byte(`"create"`)) {
-		version := sale.Seen{}.Text(f.sale().ID)
+		version := sale.ReadVersion{}.Text(f.sale().ID)
 		want = strings.TrimSuffix(want, "}") + `,"version":"` + version + `","seen":"` + version + `"}`
 	}
 	if failure != nil || got != want {

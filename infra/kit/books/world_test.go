@@ -319,7 +319,7 @@ func cancelledSale(t *testing.T) *world {
 		w.ok(err)
 		w.Pass(time.Second)
 		w.did(w.Ledger.CancelOrder(w.Ctx, sale.Cancellation{
-			SaleID: "moutai", OrderID: claim.OrderID, ChangeID: user, Saw: saw, Unit: []sale.Unit{sale.UnitBack, sale.UnitKept}[i%2], Author: sale.Author{Actor: "ana", Note: "moved"},
+			SaleID: "moutai", OrderID: claim.OrderID, ChangeID: user, Expected: saw, Unit: []sale.Unit{sale.UnitBack, sale.UnitKept}[i%2], Author: sale.Author{Actor: "ana", Note: "moved"},
 		}))
 	}
 	w.ReleasesBy(w.Ledger)

@@ -85,7 +85,7 @@ func TestEveryCommandDoesWhatItsDryRunSays(t *testing.T) {
 			is("sale pause moutai --id p", 0, "this change was made at 2026-11-11T12:00:00.000Z, and nothing more would change"),
 			is("sale resume moutai --id p", 1, "NOT RESUMED: the change id was used for another change\n"), is("sale pause nowhere", 1, "NOT PAUSED: sale-not-found: no such sale\n"),
 			is("sale pause sealed", 1), is("sale pause recalled", 0), is("sale pause --group nowhere", 1), is("sale resume moutai --id r", 0), is("sale resume recalled", 1),
-			is("sale resume moutai --seen "+sale.Seen{}.Text("moutai"), 1, "NOT RESUMED: the sale was changed meanwhile; look at it again\n"),
+			is("sale resume moutai --seen "+sale.ReadVersion{}.Text("moutai"), 1, "NOT RESUMED: the sale was changed meanwhile; look at it again\n"),
 			is("sale describe moutai --name M --id d", 0, `it would be shown otherwise, name "M"`), is("sale describe moutai --name M --id d", 0), is("sale describe moutai --name X --id d", 1),
 			is("sale describe moutai --name M --about x --id d", 1), is("sale describe moutai --link http://x.example", 1, "link must be an address"), is("sale describe moutai", 64),
 			is("sale describe recalled --name=", 0, "recalled is shown as \"recalled\"; "),

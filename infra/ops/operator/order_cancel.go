@@ -109,7 +109,7 @@ func (p *place) lookUp(ctx context.Context, o options) (*lookedAt, error) {
 		of.by, err = book.Cancelled(ctx, of.Claim)
 	}
 	if of.saw = of.State(); of.by != nil {
-		of.saw = of.by.Saw // the same request again
+		of.saw = of.by.Expected // the same request again
 	}
 	return of, err
 }

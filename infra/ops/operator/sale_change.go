@@ -365,7 +365,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 		}
 	}
 	if version, given := o["version"]; given {
-		if _, err := sale.ParseSeen(o["sale"], version); err != nil {
+		if _, err := sale.ParseReadVersion(o["sale"], version); err != nil {
 			return cli.Usagef("--version is %q, which is not what an earlier command printed for this sale", version)
 		}
 	}

@@ -49,7 +49,7 @@ func TestASaleIsChangedThroughOperateFunction(t *testing.T) {
 			{"withdraw --stock 40 --id typo --note wrong", "moutai: 40 of 40 units were withdrawn, 110 stay seeded" + counts, 0},
 			{"withdraw --stock 900 --id rest", "moutai: 110 of 900 units were withdrawn, 0 stay seeded; no other unit was left" + counts, 0},
 			{"withdraw --stock 900 --id rest", "moutai: 110 of 900 units were withdrawn earlier under the name rest, and nothing changed now; 0 stay seeded; no other unit was left" + counts, 0},
-			{"describe --name x --version " + sale.Seen{Edits: 1}.Text("moutai"), "flashsale: NOT DESCRIBED: changed-meanwhile: the sale was changed meanwhile: describe by " + actor + " on 2026-11-11T12:00:00Z; look at it again\n", 1},
+			{"describe --name x --version " + sale.ReadVersion{Edits: 1}.Text("moutai"), "flashsale: NOT DESCRIBED: changed-meanwhile: the sale was changed meanwhile: describe by " + actor + " on 2026-11-11T12:00:00Z; look at it again\n", 1},
 			{"recall --id x1 --note soles --yes", "moutai was recalled at 2026-11-11T12:00:00Z: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; `flashsale refund list moutai --env dev` lists what must be paid back\n" +
 				"this is change x1: with --id x1 the same command changes nothing more\n", 0},
 			{"recall --id x2 --note again --yes", "moutai was recalled at 2026-11-11T12:00:00Z, and nothing changed now; `flashsale refund list moutai --env dev` lists what must be paid back\n" +
@@ -59,7 +59,7 @@ func TestASaleIsChangedThroughOperateFunction(t *testing.T) {
 			said, code := w.place.does(t, "sale "+tt.command, "--sale", "moutai")
 			tt.want = strings.ReplaceAll(tt.want, "(saw)", " --version "+saw)
 			if one, _, err := w.book.Standing(t.Context(), "moutai"); err == nil && code == cli.ExitFine {
-				saw = one.Sale.Seen().Text("moutai")
+				saw = one.Sale.ReadVersion().Text("moutai")
 			}
 			if said = looked.ReplaceAllString(said, ""); code != tt.code || said != tt.want {
 				t.Errorf("%s: exit %d, %q, want %q", tt.command, code, said, tt.want)

@@ -24,7 +24,7 @@ func (s *scene) looking(saleID, text string) string {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	return strings.TrimSuffix(text, "}") + `,"version":"` + one.Sale.Seen().Text(saleID) + `"}`
+	return strings.TrimSuffix(text, "}") + `,"version":"` + one.Sale.ReadVersion().Text(saleID) + `"}`
 }
 
 // cancels is the cancellation of an order.
@@ -93,7 +93,7 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 		return s.changed(pauseIt, s.looking(open, strings.Replace(pauseIt, `"pause"`, `"resume"`, 1)))
 	},
 	"change 409 ChangedMeanwhile": func(s *scene) Answer {
-		return s.changed(pauseIt, `{"id":"r","action":"resume","version":"`+sale.Seen{}.Text(open)+`"}`)
+		return s.changed(pauseIt, `{"id":"r","action":"resume","version":"`+sale.ReadVersion{}.Text(open)+`"}`)
 	},
 	"change 404 OrderNotFound": func(s *scene) Answer { return s.changed(cancelIt) },
 	"change 410 RecalledSale": func(s *scene) Answer {

@@ -128,9 +128,9 @@ func WithdrawnBy(db *dynamotest.DB, saleID, seedID string) (units int) {
 }
 
 // SeenOf is what is to be seen of a sale.
-func SeenOf(db *dynamotest.DB, saleID string) sale.Seen {
+func SeenOf(db *dynamotest.DB, saleID string) sale.ReadVersion {
 	it := db.Item(TableName, "SALE#"+saleID, "SALE")
 	edits, _ := Number(it["edits"])
 	seedings, _ := Number(it["seedings"])
-	return sale.Seen{Edits: edits, Seedings: seedings}
+	return sale.ReadVersion{Edits: edits, Seedings: seedings}
 }

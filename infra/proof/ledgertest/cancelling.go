@@ -13,7 +13,7 @@ import (
 // cancellation cancels orders for ana, whose cancellations are named by their users.
 func cancellation(user string, orderID uint64, saw sale.ClaimState, unit sale.Unit) sale.Cancellation {
 	return sale.Cancellation{
-		SaleID: "moutai", OrderID: orderID, ChangeID: "cancels-" + user, Saw: saw, Unit: unit,
+		SaleID: "moutai", OrderID: orderID, ChangeID: "cancels-" + user, Expected: saw, Unit: unit,
 		Author: sale.Author{Actor: "ana", Verified: true, Note: "moved away"},
 	}
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // seen is what somebody who looks at the sale now has seen.
-func (w *World) seen(saleID string) *sale.Seen {
+func (w *World) seen(saleID string) *sale.ReadVersion {
 	w.T.Helper()
 	s, err := w.Environment().Sale(w.Ctx, saleID)
 	w.succeeds(nil, err)
-	seen := s.Seen()
+	seen := s.ReadVersion()
 	return &seen
 }
 
@@ -23,7 +23,7 @@ var unpaused = []sale.Action{sale.ActionResume, sale.ActionReschedule, sale.Acti
 
 // changeSeeing makes a change of that kind by a new environment, of an author who had seen that, and
 // returns what the author has seen with it.
-func (w *World) changeSeeing(saleID string, action sale.Action, id string, seen *sale.Seen) (sale.Seen, bool, error) {
+func (w *World) changeSeeing(saleID string, action sale.Action, id string, seen *sale.ReadVersion) (sale.ReadVersion, bool, error) {
 	return w.changeAfter(seen, saleID, w.Environment(), action, id, sale.Author{})
 }
 
@@ -31,7 +31,7 @@ func (w *World) changeSeeing(saleID string, action sale.Action, id string, seen 
 func (w *World) meanwhile(saleID, what, id string, err error) {
 	w.T.Helper()
 	e := w.Refused(sale.ChangedMeanwhile, err)
-	if m := e.Meanwhile; m == nil || m.Change == nil || m.Change.ID != id || m.Seen != w.seen(saleID).Text(saleID) {
+	if m := e.Meanwhile; m == nil || m.Change == nil || m.Change.ID != id || m.ReadVersion != w.seen(saleID).Text(saleID) {
 		w.T.Errorf("%s: refused because of %+v, want %s and what is to be seen now", what, e.Meanwhile, id)
 	}
 }
@@ -68,8 +68,8 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 					return w.textOf("SALES", "SALE#"+saleID, "CHANGES#"+saleID, "STOCK#"+saleID+"#0", "STOCK#"+saleID+"#1")
 				}
 				before := everything()
-				future := sale.Seen{Edits: w.seen(saleID).Edits + 1, Seedings: old.Seedings}
-				for what, seen := range map[string]*sale.Seen{"old": old, "of the future": &future} {
+				future := sale.ReadVersion{Edits: w.seen(saleID).Edits + 1, Seedings: old.Seedings}
+				for what, seen := range map[string]*sale.ReadVersion{"old": old, "of the future": &future} {
 					_, _, err := w.changeSeeing(saleID, action, "kims", seen)
 					if w.meanwhile(saleID, fmt.Sprint(action, " ", what), "lees", err); everything() != before {
 						t.Errorf("%s of who has seen what is %s changes the table", action, what)
@@ -134,11 +134,11 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 			t.Errorf("applied %t (%v)", applied, err)
 		}
 		for id, action := range map[string]sale.Action{"b": sale.ActionAdd, "c": sale.ActionWithdraw} {
-			if after, applied, err := w.changeSeeing("moutai", action, id, nil); err != nil || !applied || after != (sale.Seen{}) {
+			if after, applied, err := w.changeSeeing("moutai", action, id, nil); err != nil || !applied || after != (sale.ReadVersion{}) {
 				t.Errorf("%s: applied %t, and its author is said to have seen %v (%v)", action, applied, after, err)
 			}
 		}
-		if got := *w.seen("moutai"); got != (sale.Seen{Seedings: 3}) || w.Number("SALE#moutai", "SALE", "seedings") != 3 {
+		if got := *w.seen("moutai"); got != (sale.ReadVersion{Seedings: 3}) || w.Number("SALE#moutai", "SALE", "seedings") != 3 {
 			t.Errorf("got %+v, want 3 additions and withdrawals", got)
 		}
 	},

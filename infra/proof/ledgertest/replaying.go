@@ -198,7 +198,7 @@ var replaying = map[string]func(*testing.T, *World){
 		if at, released := w.Item("SALES", "moutai")["refundAt"], w.Item("STOCK#moutai#0", "STOCK")["released"]; at != nil || released != nil {
 			t.Errorf("without a refund and a release, there are %v and %v", at, released)
 		}
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false), Seen: w.seen("moutai")})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false), ReadVersion: w.seen("moutai")})
 		for _, user := range []string{"carol", "dora", "eve", "fred"} {
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
 			w.Accepted(ledger.PurchaseResult{}, err)

@@ -53,7 +53,7 @@ func (w *World) change(action sale.Action, id string, by sale.Author) (applied b
 }
 
 func (w *World) changeIn(saleID string, l *ledger.Ledger, action sale.Action, id string, by sale.Author) (applied bool, err error) {
-	var seen *sale.Seen
+	var seen *sale.ReadVersion
 	if action == sale.ActionResume {
 		seen = w.seen(saleID)
 	}
@@ -62,22 +62,22 @@ func (w *World) changeIn(saleID string, l *ledger.Ledger, action sale.Action, id
 }
 
 // changeAfter is a change of who had seen that, and what its author has seen with it.
-func (w *World) changeAfter(seen *sale.Seen, saleID string, l *ledger.Ledger, action sale.Action, id string, by sale.Author) (sale.Seen, bool, error) {
+func (w *World) changeAfter(seen *sale.ReadVersion, saleID string, l *ledger.Ledger, action sale.Action, id string, by sale.Author) (sale.ReadVersion, bool, error) {
 	switch action {
 	case sale.ActionAdd:
-		done, err := l.Add(w.Ctx, sale.Addition{SaleID: saleID, SeedID: id, Stock: 3, Author: by, Seen: seen})
-		return done.Seen, done.Applied, err
+		done, err := l.Add(w.Ctx, sale.Addition{SaleID: saleID, SeedID: id, Stock: 3, Author: by, ReadVersion: seen})
+		return done.ReadVersion, done.Applied, err
 	case sale.ActionWithdraw:
-		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: saleID, SeedID: id, Stock: 2, Author: by, Seen: seen})
-		return done.Seen, done.Applied, err
+		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: saleID, SeedID: id, Stock: 2, Author: by, ReadVersion: seen})
+		return done.ReadVersion, done.Applied, err
 	case sale.ActionDescribe:
-		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: ptr("of " + id), Link: ptr(""), Author: by, Seen: seen})
-		return done.Seen, done.Applied, err
+		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: ptr("of " + id), Link: ptr(""), Author: by, ReadVersion: seen})
+		return done.ReadVersion, done.Applied, err
 	case sale.ActionRecall:
 		done, err := l.Recall(w.Ctx, sale.Recall{SaleID: saleID, ChangeID: id, Author: by})
-		return sale.Seen{}, done.Applied, err
+		return sale.ReadVersion{}, done.Applied, err
 	}
-	e := sale.Edit{SaleID: saleID, ChangeID: id, Author: by, Seen: seen}
+	e := sale.Edit{SaleID: saleID, ChangeID: id, Author: by, ReadVersion: seen}
 	switch action {
 	case sale.ActionReschedule:
 		e.OpensAt, e.ClosesAt = Start.Add(time.Hour), Start.Add(3*time.Hour)
@@ -87,7 +87,7 @@ func (w *World) changeAfter(seen *sale.Seen, saleID string, l *ledger.Ledger, ac
 		e.Paused = ptr(action == sale.ActionPause)
 	}
 	done, err := l.Edit(w.Ctx, e)
-	return done.Seen, done.Applied, err
+	return done.ReadVersion, done.Applied, err
 }
 
 var actions = []sale.Action{

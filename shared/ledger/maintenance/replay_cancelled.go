@@ -37,11 +37,11 @@ func (p *replay) cancel(ctx context.Context, c sale.Claim) error {
 func (p *replay) cancellationOf(c sale.Claim) table.Item {
 	id := "restore-" + strconv.FormatInt(p.lost.RestoredTo.UnixMilli(), 10)
 	made := sale.CancelledOrder{
-		OrderID: c.OrderID, ID: id, At: c.ReleasedAt, Saw: sale.Confirmed, Unit: c.Unit,
+		OrderID: c.OrderID, ID: id, At: c.ReleasedAt, Expected: sale.Confirmed, Unit: c.Unit,
 		Author: p.author(),
 	}
 	if !c.CancelledAt.IsZero() {
-		made.At, made.Saw = c.CancelledAt, sale.Paid
+		made.At, made.Expected = c.CancelledAt, sale.Paid
 	}
 	it := table.CancelledItem(c.SaleID, made)
 	it["call"] = table.S(id)

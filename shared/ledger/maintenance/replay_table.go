@@ -216,7 +216,7 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 			var made sale.CancelledOrder
 			made, err = table.ReadCancelled(it)
 			h.claim = sale.Claim{SaleID: rest, OrderID: made.OrderID, Unit: made.Unit}
-			if made.Saw == sale.Paid {
+			if made.Expected == sale.Paid {
 				h.claim.CancelledAt = made.At
 			} else {
 				h.claim.ReleasedAt, h.claim.ReleasedBy = made.At, sale.ByOperator

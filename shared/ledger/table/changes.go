@@ -78,7 +78,7 @@ func ReadChange(it Item) (sale.Change, error) {
 // CancelledItem is what is stored of an order's cancellation by an operator.
 func CancelledItem(saleID string, c sale.CancelledOrder) Item {
 	return withAuthor(c.Author, With(CancelledKey(saleID, c.OrderID), Item{
-		"id": S(c.ID), "at": Millis(c.At), "saw": S(string(c.Saw)), "unit": S(string(c.Unit)),
+		"id": S(c.ID), "at": Millis(c.At), "saw": S(string(c.Expected)), "unit": S(string(c.Unit)),
 	}))
 }
 
@@ -86,7 +86,7 @@ func ReadCancelled(it Item) (sale.CancelledOrder, error) {
 	r := Read(it)
 	id, err := strconv.ParseUint(r.Text(SK), 10, 63)
 	return sale.CancelledOrder{
-		OrderID: id, ID: r.Text("id"), At: r.Time("at"), Author: r.author(), Saw: sale.ClaimState(r.Text("saw")),
+		OrderID: id, ID: r.Text("id"), At: r.Time("at"), Author: r.author(), Expected: sale.ClaimState(r.Text("saw")),
 		Unit: sale.Unit(r.Text("unit")),
 	}, cmp.Or(r.Err, err)
 }

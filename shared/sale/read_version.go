@@ -7,47 +7,47 @@ import (
 	"strings"
 )
 
-// Seen is what the author of a change had seen of the sale: how many edits it had had, and how
+// ReadVersion is what the author of a change had seen of the sale: how many edits it had had, and how
 // many additions and withdrawals. A change that carries it is refused if there are others since.
-type Seen struct{ Edits, Seedings int64 }
+type ReadVersion struct{ Edits, Seedings int64 }
 
-// Seen returns what somebody who reads the sale has seen of it.
-func (s *Sale) Seen() Seen { return Seen{s.Edits, s.Seedings} }
+// ReadVersion returns what somebody who reads the sale has seen of it.
+func (s *Sale) ReadVersion() ReadVersion { return ReadVersion{s.Edits, s.Seedings} }
 
 // WithEdit returns what the author of a change has seen once it is the sale's edit of that number. It
 // is zero if it is not known what they had seen before.
-func (s *Seen) WithEdit(number int64) Seen {
+func (s *ReadVersion) WithEdit(number int64) ReadVersion {
 	if s == nil {
-		return Seen{}
+		return ReadVersion{}
 	}
-	return Seen{number, s.Seedings}
+	return ReadVersion{number, s.Seedings}
 }
 
 // WithSeeding is as WithEdit, of an addition or a withdrawal. A repeat may have been sent with what was
 // seen after the first try, so it is no more than the sale has.
-func (s *Seen) WithSeeding(after Sale) Seen {
+func (s *ReadVersion) WithSeeding(after Sale) ReadVersion {
 	if s == nil {
-		return Seen{}
+		return ReadVersion{}
 	}
-	return Seen{s.Edits, min(s.Seedings+1, after.Seedings)}
+	return ReadVersion{s.Edits, min(s.Seedings+1, after.Seedings)}
 }
 
 // Text is the form in which clients get it and give it back. Its end belongs to the sale and to
 // the two numbers, so that what was mistyped or is another sale's is told from what is old.
-func (s Seen) Text(saleID string) string {
+func (s ReadVersion) Text(saleID string) string {
 	numbers := fmt.Sprintf("%d.%d", s.Edits, s.Seedings)
 	return fmt.Sprintf("%s.%08x", numbers, crc32.ChecksumIEEE([]byte(saleID+" "+numbers)))
 }
 
-// ParseSeen reads the text of a sale's Seen. It fails with InvalidRequest.
-func ParseSeen(saleID, text string) (Seen, error) {
+// ParseReadVersion reads the text of a sale's ReadVersion. It fails with InvalidRequest.
+func ParseReadVersion(saleID, text string) (ReadVersion, error) {
 	edits, rest, _ := strings.Cut(text, ".")
 	seedings, _, _ := strings.Cut(rest, ".")
-	var s Seen
+	var s ReadVersion
 	s.Edits, _ = strconv.ParseInt(edits, 10, 64)
 	s.Seedings, _ = strconv.ParseInt(seedings, 10, 64)
 	if s.Text(saleID) != text || s.Edits < 0 || s.Seedings < 0 {
-		return Seen{}, Refuse(InvalidRequest, "version is not of this sale: give it back as it came with the sale, "+
+		return ReadVersion{}, Refuse(InvalidRequest, "version is not of this sale: give it back as it came with the sale, "+
 			"or with the answer to the change before")
 	}
 	return s, nil
@@ -55,8 +55,8 @@ func ParseSeen(saleID, text string) (Seen, error) {
 
 // Meanwhile is what the author of a change had not seen.
 type Meanwhile struct {
-	Seen   string  // of the sale as it is now
-	Change *Change // the newest one, or nil if it cannot be told
+	ReadVersion string  // of the sale as it is now
+	Change      *Change // the newest one, or nil if it cannot be told
 }
 
 // RefuseMeanwhile returns the refusal of a change whose author had not seen the newest one, which
@@ -66,7 +66,7 @@ func RefuseMeanwhile(s *Sale, newest *Change) *Error {
 	if newest != nil {
 		e = Refusef(ChangedMeanwhile, "the sale was changed meanwhile: %s by %s on %s%s; look at it again", newest.say()...)
 	}
-	e.Meanwhile = &Meanwhile{s.Seen().Text(s.ID), newest}
+	e.Meanwhile = &Meanwhile{s.ReadVersion().Text(s.ID), newest}
 	return e
 }
 
@@ -75,7 +75,7 @@ func RefuseMeanwhile(s *Sale, newest *Change) *Error {
 func RefusePaused(s *Sale, pause Change) *Error {
 	e := Refusef(ChangedMeanwhile,
 		"the sale was changed meanwhile: %s by %s on %s%s; a resume without version leaves that as it is", pause.say()...)
-	e.Meanwhile = &Meanwhile{s.Seen().Text(s.ID), &pause}
+	e.Meanwhile = &Meanwhile{s.ReadVersion().Text(s.ID), &pause}
 	return e
 }
 
