@@ -46,10 +46,10 @@ func SalesOf(ctx context.Context, l Ledger, raw []byte, actions ...string) (s Sa
 type Work struct {
 	AtOnce int
 	// Do does what there is to do, and reports whether its time ended before: then the sale has
-	// another turn, as often as the others leave time for it. It is not called for a sale whose
+	// another time slice, as often as the others leave time for it. It is not called for a sale whose
 	// listing cannot be read.
-	Do func(turn context.Context, i int) (cut bool, err error)
-	// Report writes the line of a turn that ended with that error.
+	Do func(slice context.Context, i int) (cut bool, err error)
+	// Report writes the line of a time slice that ended with that error.
 	Report func(line *telemetry.Event, i int, err error)
 	// Draft, unless nil, writes that of a sale that is still being created.
 	Draft func(line *telemetry.Event, i int, draft *sale.DraftError)
@@ -60,11 +60,11 @@ type Work struct {
 func (s Sales) Each(ctx context.Context, event *telemetry.Event, w Work) error {
 	var mu sync.Mutex
 	var errs []error
-	turns(ctx, len(s.Listings), w.AtOnce, func(turn context.Context, i int) (cut bool) {
-		turn, line := event.Part(turn)
+	timeSlices(ctx, len(s.Listings), w.AtOnce, func(slice context.Context, i int) (cut bool) {
+		slice, line := event.Part(slice)
 		err := invocation.Try(func() (err error) {
 			if err = s.Listings[i].Err; err == nil {
-				cut, err = w.Do(turn, i)
+				cut, err = w.Do(slice, i)
 			}
 			return err
 		})

@@ -116,10 +116,10 @@ func (h *Handler) lead(ctx context.Context, event *telemetry.Event, raw []byte, 
 		}
 		errs = append(errs, sales.Each(ctx, event, scheduled.Work{
 			AtOnce: 1,
-			Do: func(turn context.Context, i int) (cut bool, err error) {
-				err = due[i].advance(turn)
-				if sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(turn, callTime) {
-					return true, nil // the time ended during a step: the next turn continues
+			Do: func(slice context.Context, i int) (cut bool, err error) {
+				err = due[i].advance(slice)
+				if sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(slice, callTime) {
+					return true, nil // the time ended during a step: the next time slice continues
 				}
 				return false, err
 			},

@@ -165,7 +165,7 @@ func (c *saleDraw) lateness(d ledger.DrawState, due step, now time.Time) (dice, 
 	return 0, 0
 }
 
-// report writes one line per turn, with the figures that alarms watch (P11).
+// report writes one line per time slice, with the figures that alarms watch (P11).
 func (c *saleDraw) report(event *telemetry.Event, err error) {
 	event.Text("saleId", c.listing.SaleID)
 	event.Text("steps", strings.Join(c.shown.Steps, " "))

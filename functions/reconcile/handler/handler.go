@@ -83,21 +83,21 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 	if !sales.Named {
 		var drained []ledger.Listing
 		sales.Listings, drained = split(sales.Listings)
-		turn, part := event.Part(ctx)
-		turn, cancel := invocation.Share(turn, 4)
-		turn, stop := context.WithTimeout(turn, refundTime)
-		noRefunds = h.reportRefunds(turn, part, drained)
+		slice, part := event.Part(ctx)
+		slice, cancel := invocation.Share(slice, 4)
+		slice, stop := context.WithTimeout(slice, refundTime)
+		noRefunds = h.reportRefunds(slice, part, drained)
 		stop()
 		cancel()
 	}
 	receipts, resent := make([]*Receipt, len(sales.Listings)), make([]int64, len(sales.Listings))
 	err = sales.Each(ctx, event, scheduled.Work{
 		AtOnce: salesAtOnce,
-		Do: func(turn context.Context, i int) (cut bool, err error) {
+		Do: func(slice context.Context, i int) (cut bool, err error) {
 			listing := &sales.Listings[i]
-			listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID}) // a further turn continues it
+			listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID}) // a further time slice continues it
 			var sent int64
-			receipts[i], sent, cut, err = h.reconcile(turn, *listing)
+			receipts[i], sent, cut, err = h.reconcile(slice, *listing)
 			resent[i] += sent
 			return cut, err
 		},
@@ -190,7 +190,7 @@ func (h *Handler) reconcile(
 }
 
 // pass steps until the pass is complete or its time is up; then the receipt is nil. It
-// leaves half of the turn's time for resending messages.
+// leaves half of the time slice's time for resending messages.
 func (h *Handler) pass(
 	ctx context.Context, audit *ledger.Audit, stranded *stranded,
 ) (receipt *ledger.Receipt, cut bool, err error) {

@@ -72,7 +72,7 @@ type Pass struct {
 	ReadUnits float64 `json:"readUnits"`
 }
 
-// add adds what one turn did for a sale; a later turn of the sale continues its pass.
+// add adds what one time slice did for a sale; a later time slice of the sale continues its pass.
 func (a *Answer) add(p Pass) {
 	i := slices.IndexFunc(a.Passes, func(q Pass) bool { return q.SaleID == p.SaleID })
 	if i < 0 {
@@ -109,13 +109,13 @@ func (h *Handler) release(ctx context.Context, event *telemetry.Event, raw []byt
 	done, again := make([]ledger.ReleaseResult, len(sales.Listings)), make([]bool, len(sales.Listings))
 	return sales.Each(ctx, event, scheduled.Work{
 		AtOnce: 1,
-		Do: func(turn context.Context, i int) (cut bool, err error) {
+		Do: func(slice context.Context, i int) (cut bool, err error) {
 			done[i] = ledger.ReleaseResult{} // what was done before is reported
-			done[i], err = h.pass(turn, sales.Listings[i], again[i])
-			if sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(turn, callTime) {
-				err = nil // the time ended during a call: the next turn continues
+			done[i], err = h.pass(slice, sales.Listings[i], again[i])
+			if sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(slice, callTime) {
+				err = nil // the time ended during a call: the next time slice continues
 			}
-			again[i] = err == nil && !done[i].Complete && !invocation.Outlasts(turn, restOfTurn)
+			again[i] = err == nil && !done[i].Complete && !invocation.Outlasts(slice, restOfSlice)
 			return again[i], err
 		},
 		Report: func(line *telemetry.Event, i int, err error) {
@@ -126,9 +126,9 @@ func (h *Handler) release(ctx context.Context, event *telemetry.Event, raw []byt
 	})
 }
 
-// restOfTurn is the time in which ledger.ReleaseDue begins no further part of a pass. A pass
+// restOfSlice is the time in which ledger.ReleaseDue begins no further part of a pass. A pass
 // that is not complete although more is left is one of a sale that is paused, or was just edited.
-const restOfTurn = 2 * time.Second
+const restOfSlice = 2 * time.Second
 
 // callTime is the least time in which a call of the table can be expected to end.
 const callTime = 300 * time.Millisecond
@@ -159,8 +159,8 @@ func (h *Handler) sales(ctx context.Context, raw []byte) (scheduled.Sales, error
 	return sales, err
 }
 
-// pass begins or continues a pass. After a turn that was cut off the listing is read again,
-// because it says how far that turn came.
+// pass begins or continues a pass. After a time slice that was cut off the listing is read again,
+// because it says how far that time slice came.
 func (h *Handler) pass(ctx context.Context, listing ledger.Listing, again bool) (done ledger.ReleaseResult, err error) {
 	if again {
 		if listing, err = h.ledger.Listing(ctx, listing.SaleID); err != nil {
@@ -181,7 +181,7 @@ func shown(saleID string, r ledger.ReleaseResult) Pass {
 	return p
 }
 
-// report writes one line per turn, with the figures that alarms watch (P11).
+// report writes one line per time slice, with the figures that alarms watch (P11).
 func report(event *telemetry.Event, p Pass, err error) {
 	event.Text("saleId", p.SaleID)
 	if p.Complete {

@@ -23,7 +23,7 @@ func TestWhatASaleLeavesOverIsForThoseThatWereCutOff(t *testing.T) {
 		{"a long one after short ones", []int{1, 2, 27}, []float64{1, 2, 27}, 0},
 		{"all need too much", []int{99, 99, 99}, []float64{10, 10, 10}, 0},
 		{"two of four need too much", []int{99, 1, 99, 1}, []float64{12.375, 1, 15.625, 1}, 0},
-		{"less than a turn is left", []int{9, 99, 8, 2}, []float64{7.5, 7.5, 7.5, 2}, 0},
+		{"less than a time slice is left", []int{9, 99, 8, 2}, []float64{7.5, 7.5, 7.5, 2}, 0},
 		{"all at once", []int{99, 20, 1}, []float64{30, 20, 1}, 3},
 		{"two of three at a time", []int{99, 4, 99}, []float64{15, 4, 26}, 2},
 		{"two of four at a time", []int{2, 3, 99, 28}, []float64{2, 3, 28, 27}, 2},
@@ -34,7 +34,7 @@ func TestWhatASaleLeavesOverIsForThoseThatWereCutOff(t *testing.T) {
 				defer cancel()
 				var got []float64
 				had := make([]time.Duration, len(tt.work))
-				turns(ctx, len(tt.work), max(1, tt.atOnce), func(ctx context.Context, i int) bool {
+				timeSlices(ctx, len(tt.work), max(1, tt.atOnce), func(ctx context.Context, i int) bool {
 					began := time.Now()
 					select {
 					case <-time.After(time.Duration(tt.work[i])*time.Second - had[i]):
