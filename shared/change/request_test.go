@@ -43,7 +43,6 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"the end of a call when creating", `{` + create + `,"until":"c"}`, false},
 		{"a pause at an instant", `{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, true},
 		{"a description", `{"action":"describe","saleId":"moutai","about":"a\nb","link":""}`, true},
-		{"a description that is null", `{"action":"describe","saleId":"moutai","about":null}`, false},
 		{"a recall with a note", `{"action":"recall","saleId":"moutai","note":"the soles come off"}`, true},
 		{"an order's cancellation", `{"action":"cancel","saleId":"moutai","orderId":"5","expected":"PAID","unit":"kept","note":"moved away"}`, true},
 		{"an order's cancellation as of 0.7", `{"action":"cancel","saleId":"moutai","orderId":"5","saw":"PAID","unit":"kept"}`, true},
@@ -57,7 +56,6 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a second id of an addition", `{"action":"add","saleId":"moutai","seedId":"s","stock":50,"changeId":"c-1"}`, false},
 		{"an actor who is verified", `{"action":"pause","saleId":"moutai","actor":"kim","Verified":true}`, false},
 		{"the id of the operators' API", `{"action":"pause","saleId":"moutai","id":"c-1"}`, false},
-		{"white space around", " \n{\"action\":\"resume\",\"saleId\":\"moutai\"}\t", true},
 
 		{"an empty object", `{}`, false},
 		{"no action", `{"saleId":"moutai"}`, false},
@@ -65,12 +63,10 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a misspelt field", `{"action":"add","saleId":"moutai","seedId":"s","stok":50}`, false},
 		{"a field in capitals", `{"action":"add","saleId":"moutai","seedId":"s","STOCK":50}`, false},
 		{"the action in capitals", `{"ACTION":"pause","saleId":"moutai"}`, false},
-		{"a field twice", `{"action":"add","saleId":"moutai","seedId":"s","stock":5,"stock":50}`, false},
 		{"a field twice, once in capitals", `{"action":"pause","Action":"resume","saleId":"moutai"}`, false},
 		{"a field of another action", `{"action":"pause","saleId":"moutai","stock":50}`, false},
 		{"a window when adding", `{"action":"add","saleId":"m","seedId":"s","stock":1,"opensAt":"2026-01-01T00:00:00Z"}`, false},
 		{"an event of HTTP with a request in it", `{"version":"2.0","routeKey":"$default","action":"pause","saleId":"moutai"}`, false},
-		{"a null field", `{"action":"pause","saleId":"moutai","at":null}`, false},
 	} {
 		_, err := Decode([]byte(tt.raw))
 		if tt.ok && err != nil || !tt.ok && sale.CodeOf(err) != sale.InvalidRequest {

@@ -2,7 +2,6 @@ package telemetry_test
 
 import (
 	"bytes"
-	"maps"
 	"testing"
 
 	"flashsale/shared/clock"
@@ -30,7 +29,7 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 			"unsent": 1.0, "purchases": 1.0, "result": "sold-out", "oldestPendingSeconds": 7.0,
 		}
 		if stack != "" {
-			maps.Copy(want, map[string]any{"stack": stack})
+			want["stack"] = stack
 		}
 		if diff := line.Diff(want, map[string]string{"unsent": "Count by " + by, "oldestPendingSeconds": "Seconds by " + by, "purchases": "Count by " + by + ", result"}); diff != "" {
 			t.Errorf("line (-want +got):\n%s", diff)
