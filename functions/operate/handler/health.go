@@ -30,7 +30,8 @@ type Stack interface {
 }
 
 var signs = []string{
-	wire.SignPending, wire.SignWaiting, wire.SignDeadLetters, wire.SignFunctions, wire.SignEvents, wire.SignBooks, wire.SignOthers,
+	wire.SignPending, wire.SignWaiting, wire.SignDeadLetters, wire.SignFunctions,
+	wire.SignEvents, wire.SignBooks, wire.SignOthers,
 }
 
 // Levels of a sign.
