@@ -144,7 +144,7 @@ $(FUNCTIONS:%=build-%): build-%Function: needs-go
 	GOOS=linux GOARCH=arm64 $(GO_BUILD) -o "$${ARTIFACTS_DIR:-$(BUILD)/lambda/$*Function}/bootstrap" ./functions/$$(echo $* | tr A-Z a-z)
 
 release: needs-go ## make the files of a release in .build/release: zips, the command for each platform, templates, bills of materials, licences, checksums (TAG=v…: refuse another version)
-	@go run ./infra/ops/release $${TAG:+-tag "$$TAG"}
+	@go run ./infra/ops/packaging $${TAG:+-tag "$$TAG"}
 
 # For this machine, what the first `make run` needs, and no more.
 host: needs-go engine

@@ -121,6 +121,6 @@ func NoContent() Response { return response(http.StatusNoContent, "", nil) }
 func response(status int, media string, body []byte) Response {
 	return Response{
 		StatusCode: status, Body: string(body),
-		Headers: Headers{ContentType: media, CacheControl: "no-store", Version: sale.Release},
+		Headers: Headers{ContentType: media, CacheControl: "no-store", Version: sale.ProgramVersion},
 	}
 }

@@ -14,7 +14,7 @@ func TestAnAnswerIsJSONThatNobodyMayStore(t *testing.T) {
 	got := JSON(200, map[string]string{"name": "<茅台> & \u2028"})
 	want := Response{
 		StatusCode: 200,
-		Headers:    Headers{ContentType: "application/json", CacheControl: "no-store", Version: sale.Release},
+		Headers:    Headers{ContentType: "application/json", CacheControl: "no-store", Version: sale.ProgramVersion},
 		Body:       `{"name":"<茅台> & \u2028"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

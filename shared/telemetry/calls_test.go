@@ -147,7 +147,7 @@ func TestAPartIsALineOfItsOwnOfTheSameInvocation(t *testing.T) {
 		fields := fieldsOf(t, out)
 		delete(fields, "timestamp")
 		want := map[string]any{
-			"level": "INFO", "message": "receipt", "service": "reconcile", "version": sale.Release, "requestId": "r-1", "coldStart": true,
+			"level": "INFO", "message": "receipt", "service": "reconcile", "version": sale.ProgramVersion, "requestId": "r-1", "coldStart": true,
 			"saleId": "moutai", "outcome": "ok", "ms": 20.0, "dynamodbMs": 20.0, "sqsMs": 0.0,
 		}
 		if diff := cmp.Diff(want, fields); diff != "" {

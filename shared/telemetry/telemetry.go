@@ -117,7 +117,7 @@ func (l *Log) FatalIf(errs ...error) {
 // named says which service of which release writes the line.
 func (l *Log) named() (m members) {
 	m.text("service", l.service)
-	m.text("version", sale.Release)
+	m.text("version", sale.ProgramVersion)
 	return m
 }
 

@@ -66,7 +66,7 @@ func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
 
 		fields := fieldsOf(t, out)
 		want := map[string]any{
-			"timestamp": "2027-01-15T08:00:00.042Z", "level": "INFO", "message": "purchase", "service": "purchase", "version": sale.Release, "requestId": "r-1", "traceId": "Root=1-2-3",
+			"timestamp": "2027-01-15T08:00:00.042Z", "level": "INFO", "message": "purchase", "service": "purchase", "version": sale.ProgramVersion, "requestId": "r-1", "traceId": "Root=1-2-3",
 			"coldStart": true, "user": "alice", "tries": 2.0, "shards": []any{map[string]any{"n": 0.0}, map[string]any{"n": 2.0}}, "outcome": "sold-out", "ms": 42.0,
 			"dynamodbMs": 0.0, "sqsMs": 0.0,
 			"error": "sold-out: every unit has been sold",
@@ -149,7 +149,7 @@ func TestFatalSaysWhyAndEndsTheProcess(t *testing.T) {
 		t.Errorf("the process ended with %v, want status 1", err)
 	}
 	fields := fieldsOf(t, bytes.NewBuffer(text))
-	if fields["level"] != "ERROR" || fields["service"] != "seed" || fields["version"] != sale.Release || fields["error"] != "TABLE_NAME is not set" {
+	if fields["level"] != "ERROR" || fields["service"] != "seed" || fields["version"] != sale.ProgramVersion || fields["error"] != "TABLE_NAME is not set" {
 		t.Errorf("line %v", fields)
 	}
 }

@@ -118,7 +118,7 @@ func (p *Page) encode(a answer, zip bool) Response {
 	r := Response{StatusCode: a.status, Headers: map[string]string{
 		"Content-Type": a.media, "Cache-Control": a.cache, "Vary": "Accept-Encoding",
 		"Content-Security-Policy": p.policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-		httpapi.VersionHeader: sale.Release,
+		httpapi.VersionHeader: sale.ProgramVersion,
 	}}
 	if a.location != "" {
 		r.Headers["Location"] = a.location

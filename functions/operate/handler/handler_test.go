@@ -26,7 +26,7 @@ func TestSalesAreShownAsTheyStand(t *testing.T) {
 		with []httpapitest.Change
 		want string
 	}{
-		"all of them":                  {asks: list, want: `{"asOf":"2026-01-01T00:00:08.000Z","version":"` + sale.Release + `","actor":"vera","role":"viewer","sales":[{` + fresh + `}]}`},
+		"all of them":                  {asks: list, want: `{"asOf":"2026-01-01T00:00:08.000Z","version":"` + sale.ProgramVersion + `","actor":"vera","role":"viewer","sales":[{` + fresh + `}]}`},
 		"one, counted from its shards": {asks: one, want: `{` + fresh + `,"version":"0.0.46d378e2","seen":"0.0.46d378e2","remaining":{"units":98,"asOf":"2026-01-01T00:00:08.000Z"}}`},
 		"wrong books, a pause and a draft": {nil, func(t *testing.T, f *function) {
 			f.counted(t, func(r *ledger.Receipt) { r.Findings, r.Balanced = []string{"shard 0: stock is -1 (P1)"}, false })

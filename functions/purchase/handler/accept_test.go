@@ -26,7 +26,7 @@ func isAccepted(t *testing.T, r httpapi.Response) {
 	}
 	headers := httpapi.Headers{
 		ContentType: "application/json", CacheControl: "no-store",
-		Location: "/sales/moutai/orders/me", RetryAfter: r.Headers.RetryAfter, Version: sale.Release,
+		Location: "/sales/moutai/orders/me", RetryAfter: r.Headers.RetryAfter, Version: sale.ProgramVersion,
 	}
 	if diff := cmp.Diff(headers, r.Headers); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)

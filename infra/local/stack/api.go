@@ -133,7 +133,7 @@ func (s *Stack) openView() (*live.View, error) {
 func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	parts := map[string]any{
 		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
-		"beacon": s.dice.Chain(), "version": sale.Release,
+		"beacon": s.dice.Chain(), "version": sale.ProgramVersion,
 	}
 	if s.Operate != "" {
 		parts["operate"] = s.Operate

@@ -17,7 +17,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/smoke"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 
 func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
-func smokeCommand(where *place.Flags) *cobra.Command {
+func smokeCommand(where *target.Flags) *cobra.Command {
 	var saleID string
 	c := &cobra.Command{
 		Use: "smoke", Short: "Test a running system as one buyer", Args: cli.Args(),
@@ -46,7 +46,7 @@ a claim in $TOKEN, or where there is an issuer that admits test users, it buys a
 			r := smoke.Round{URL: p.API, Sale: saleID, Token: os.Getenv("TOKEN"), Key: fresh("smoke"), Bound: bound}
 			if r.Token == "" {
 				made, err := p.Tokens(c.Context(), fresh("smoke-buyer"), 1)
-				if err != nil && !errors.Is(err, place.ErrNotAllowed) && !errors.Is(err, place.ErrNoIssuer) {
+				if err != nil && !errors.Is(err, target.ErrNotAllowed) && !errors.Is(err, target.ErrNoIssuer) {
 					return err
 				}
 				r.Token = strings.Join(made, "")
@@ -78,7 +78,7 @@ a claim in $TOKEN, or where there is an issuer that admits test users, it buys a
 	return c
 }
 
-func tokensCommand(where *place.Flags) *cobra.Command {
+func tokensCommand(where *target.Flags) *cobra.Command {
 	var count int
 	var path string
 	c := &cobra.Command{

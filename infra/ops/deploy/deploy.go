@@ -24,12 +24,12 @@ import (
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 	"flashsale/shared/sale"
 )
 
 // Commands are the verbs.
-func Commands(where *place.Flags) []*cobra.Command {
+func Commands(where *target.Flags) []*cobra.Command {
 	return []*cobra.Command{preflightCommand(where), deployCommand(where), smokeCommand(where), tokensCommand(where)}
 }
 
@@ -42,7 +42,7 @@ const template, checkoutBuilt = "template.yaml", ".build/sam"
 
 // deployment is what shall be deployed: the checkout in the current folder, or a release's files.
 type deployment struct {
-	where       *place.Flags
+	where       *target.Flags
 	parameters  []string // as given
 	release     string   // as given
 	built       string   // folder of the template to deploy and its functions
@@ -55,7 +55,7 @@ func (d *deployment) flags(c *cobra.Command) {
 	c.Flags().StringVar(&d.release, "release", "", "`folder` of a release's files, to deploy in place of a checkout")
 }
 
-func preflightCommand(where *place.Flags) *cobra.Command {
+func preflightCommand(where *target.Flags) *cobra.Command {
 	d := deployment{where: where}
 	var offline bool
 	c := &cobra.Command{
@@ -78,7 +78,7 @@ the parameters are sound. It changes nothing.`,
 	return c
 }
 
-func deployCommand(where *place.Flags) *cobra.Command {
+func deployCommand(where *target.Flags) *cobra.Command {
 	d := deployment{where: where}
 	var dry bool
 	c := &cobra.Command{
@@ -87,7 +87,7 @@ func deployCommand(where *place.Flags) *cobra.Command {
 folder. A repeat changes what differs, and nothing if nothing does.`,
 		Example: `  flashsale stack deploy --env dev
   flashsale stack deploy --env prod --parameters file://front.secret
-  flashsale stack deploy --env prod --release flashsale-v` + sale.Release,
+  flashsale stack deploy --env prod --release flashsale-v` + sale.ProgramVersion,
 		RunE: func(c *cobra.Command, _ []string) error { return d.run(c, dry) },
 	}
 	d.flags(c)
@@ -124,7 +124,7 @@ func (d *deployment) read() (done func(), err error) {
 			return done, err
 		}
 		if text, _ := os.ReadFile(filepath.Join(folder, template)); failed == nil && !bytes.Equal(packaged.Template(own), text) {
-			return done, cli.Bad(fmt.Errorf("the template in %s is not this checkout's (%s): check out the release's tag, or change to another folder", d.release, sale.Release))
+			return done, cli.Bad(fmt.Errorf("the template in %s is not this checkout's (%s): check out the release's tag, or change to another folder", d.release, sale.ProgramVersion))
 		}
 		if _, err := os.Stat(d.where.ConfigFile()); err != nil && d.where.Config == "" {
 			d.where.Config = filepath.Join(d.release, filepath.Base(d.where.ConfigFile()))
@@ -152,8 +152,8 @@ func (d *deployment) read() (done func(), err error) {
 			return done, cli.Usagef("%s is a secret, and everybody on this machine can read a command line: write it into a file of your own, as %[1]s=value, and give --parameters file://FILE", p.Name)
 		}
 	}
-	if version := d.template.Output("Version"); version != sale.Release {
-		return done, fmt.Errorf("the template is of release %q, this is flashsale %s: use the command of that release", version, sale.Release)
+	if version := d.template.Output("Version"); version != sale.ProgramVersion {
+		return done, fmt.Errorf("the template is of release %q, this is flashsale %s: use the command of that release", version, sale.ProgramVersion)
 	}
 	return done, nil
 }
@@ -167,7 +167,7 @@ func (d *deployment) preflight(c *cobra.Command, out io.Writer, offline bool) er
 		checks.Changes = func(ctx context.Context) ([]string, error) { return preflight.Uncommitted(ctx, ".") }
 	}
 	if !offline {
-		cfg, err := place.Config(c.Context(), e.Region)
+		cfg, err := target.Config(c.Context(), e.Region)
 		if err != nil {
 			return err
 		}

@@ -20,8 +20,8 @@ import (
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/packaged"
-	"flashsale/infra/ops/place"
-	"flashsale/infra/ops/place/placetest"
+	"flashsale/infra/ops/target"
+	"flashsale/infra/ops/target/targettest"
 	"flashsale/shared/sale"
 )
 
@@ -60,11 +60,11 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, calls: filepath.Join(t.TempDir(), "calls"), stdin: strings.NewReader("")}
 	b.program("sam", strings.ReplaceAll(samCLI, "CALLS", b.calls))
 	b.program("git", "true\n")
-	placetest.Account(t, placetest.Services(placetest.Quotas(1000, 1000)))
+	targettest.Account(t, targettest.Services(targettest.Quotas(1000, 1000)))
 	return b
 }
 
-func (b *bench) program(name, script string) { placetest.Program(b.t, name, script) }
+func (b *bench) program(name, script string) { targettest.Program(b.t, name, script) }
 
 func own(t *testing.T, file string) string {
 	t.Helper()
@@ -94,7 +94,7 @@ func (b *bench) release(version string) (folder string) {
 		writeFile(b.t, filepath.Join(folder, f.id+".zip"), f.id)
 	}
 	template := string(packaged.Template([]byte(own(b.t, "template.yaml"))))
-	writeFile(b.t, filepath.Join(folder, "template.yaml"), strings.Replace(template, "Value: "+sale.Release, "Value: "+version, 1))
+	writeFile(b.t, filepath.Join(folder, "template.yaml"), strings.Replace(template, "Value: "+sale.ProgramVersion, "Value: "+version, 1))
 	writeFile(b.t, filepath.Join(folder, "samconfig.toml"), own(b.t, "infra/samconfig.toml"))
 	list, err := packaged.List(folder)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b *bench) release(version string) (folder string) {
 }
 
 func (b *bench) run(ctx context.Context, words ...string) (code int, stdout, stderr string) {
-	root, where := &cobra.Command{Use: "flashsale"}, &place.Flags{}
+	root, where := &cobra.Command{Use: "flashsale"}, &target.Flags{}
 	where.Add(root.PersistentFlags())
 	root.AddGroup(cli.Developers)
 	root.AddCommand(cli.Noun("stack", "", Commands(where)...), Version(where))
@@ -221,7 +221,7 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 	prod := []string{"--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com"}
 	dev := func(more ...string) []string { return append([]string{"--env", "dev"}, more...) }
 	quotas := func(action, answer string) map[string]string {
-		all := placetest.Quotas(1000, 1000)
+		all := targettest.Quotas(1000, 1000)
 		all[action] = answer
 		return all
 	}
@@ -233,7 +233,7 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 		aws   map[string]string // other services
 		flags []string
 	}{
-		{"a new account whose quota reserves nothing", 1, "allows 10 (concurrent executions), of which 0", "", placetest.Quotas(10, 10), prod},
+		{"a new account whose quota reserves nothing", 1, "allows 10 (concurrent executions), of which 0", "", targettest.Quotas(10, 10), prod},
 		{"prod with uncommitted changes", 1, "1 files are not committed", "echo ' M x.go'\n", nil, prod},
 		{"an expired token", 2, "expired: sign in again", "", quotas("GetCallerIdentity", "refused: ExpiredToken: The security token"), dev()},
 		{"no environment", 64, `--env: "": no such environment; there are: dev, prod`, "", nil, nil},
@@ -248,7 +248,7 @@ func TestWhatCannotBeDeployedIsRefusedBeforeSamIsCalled(t *testing.T) {
 				b.program("git", tt.git)
 			}
 			if tt.aws != nil {
-				placetest.Account(t, placetest.Services(tt.aws))
+				targettest.Account(t, targettest.Services(tt.aws))
 			}
 			b.refused(tt.code, tt.says, append([]string{"stack", "deploy", "--yes"}, tt.flags...)...)
 		})
@@ -290,7 +290,7 @@ func TestADeploymentThatFailsOrIsInterruptedSaysSo(t *testing.T) {
 
 func TestAReleaseIsDeployedFromAnyFolderWithoutBuilding(t *testing.T) {
 	b := newBench(t)
-	folder := b.release(sale.Release)
+	folder := b.release(sale.ProgramVersion)
 	for i, at := range []string{"elsewhere", "in it", "in a checkout"} {
 		words := []string{"stack", "deploy", "--env", "dev", "--yes", "--release", folder}
 		days := "7"
@@ -323,7 +323,7 @@ func TestOnlyAWholeReleaseOfThisCommandIsDeployed(t *testing.T) {
 		"is not that of its SHA256SUMS": func(zip string) error { return os.WriteFile(zip, []byte("cut off"), 0o644) },
 		"download the release's files":  os.Remove,
 	} {
-		folder := b.release(sale.Release)
+		folder := b.release(sale.ProgramVersion)
 		if err := spoil(filepath.Join(folder, "PayFunction.zip")); err != nil {
 			t.Fatal(err)
 		}
@@ -343,12 +343,12 @@ func TestTheVersionIsThatOfTheCommandAndOfTheStack(t *testing.T) {
 	}))
 	defer stack.Close()
 	t.Setenv("FLASHSALE_URL", stack.URL)
-	own := fmt.Sprintf("flashsale %s (%s/%s)\n", sale.Release, runtime.GOOS, runtime.GOARCH)
+	own := fmt.Sprintf("flashsale %s (%s/%s)\n", sale.ProgramVersion, runtime.GOOS, runtime.GOARCH)
 	json := fmt.Sprintf("{\n  \"version\": %q,\n  \"os\": %q,\n  \"arch\": %q,\n  \"stack\": \"9.0.0\",\n  \"api\": %q,\n  \"newer\": true\n}\n",
-		sale.Release, runtime.GOOS, runtime.GOARCH, stack.URL)
-	const newer = "the stack runs 9.0.0, this is flashsale " + sale.Release + ": get that release\n"
+		sale.ProgramVersion, runtime.GOOS, runtime.GOARCH, stack.URL)
+	const newer = "the stack runs 9.0.0, this is flashsale " + sale.ProgramVersion + ": get that release\n"
 	for _, tt := range []struct{ version, form, out, errs string }{
-		{sale.Release, "table", own + "stack " + sale.Release + " at " + stack.URL + "\n", ""},
+		{sale.ProgramVersion, "table", own + "stack " + sale.ProgramVersion + " at " + stack.URL + "\n", ""},
 		{"", "table", own + "stack of an unknown version at " + stack.URL + "\n", ""},
 		{"9.0.0", "table", own + "stack 9.0.0 at " + stack.URL + "\n", newer},
 		{"9.0.0", "json", json, newer},

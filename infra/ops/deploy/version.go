@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 	"flashsale/shared/sale"
 )
 
@@ -24,19 +24,19 @@ type versions struct {
 
 // Version is the command that prints this release, and that of the stack which it meets. Only a stack that was
 // asked for must answer.
-func Version(where *place.Flags) *cobra.Command {
+func Version(where *target.Flags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "version", GroupID: cli.Developers.ID, Short: "Print the version of this command, and of the stack that it meets", Args: cli.Args(),
 		Example: `  flashsale version
   flashsale version --env prod --output json`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			v := versions{Version: sale.Release, OS: runtime.GOOS, Arch: runtime.GOARCH}
+			v := versions{Version: sale.ProgramVersion, OS: runtime.GOOS, Arch: runtime.GOARCH}
 			table, asked := cli.Form(c) == cli.Table, where.Env+where.Stack != "" || c.Flags().Changed("url")
 			if table {
 				fmt.Fprintf(c.OutOrStdout(), "flashsale %s (%s/%s)\n", v.Version, v.OS, v.Arch)
 			}
 			p, err := where.Find(c.Context())
-			if v.Newer = errors.Is(err, place.ErrNewer); err == nil || v.Newer {
+			if v.Newer = errors.Is(err, target.ErrNewer); err == nil || v.Newer {
 				v.Stack, v.API = p.Version, p.API
 			} else if asked || cli.Code(err) == cli.ExitUsage || c.Context().Err() != nil {
 				return err

@@ -13,8 +13,8 @@ import (
 	"flashsale/infra/ops/deploy"
 	"flashsale/infra/ops/load"
 	"flashsale/infra/ops/operator"
-	"flashsale/infra/ops/place"
 	"flashsale/infra/ops/plan"
+	"flashsale/infra/ops/target"
 	"flashsale/shared/sale"
 )
 
@@ -30,8 +30,8 @@ func main() {
 
 // flashsale is the command with all its commands.
 func flashsale() *cobra.Command {
-	var where place.Flags
-	root := &cobra.Command{Use: "flashsale", Short: "Plan, deploy and operate flash sales that cannot oversell", Version: sale.Release}
+	var where target.Flags
+	root := &cobra.Command{Use: "flashsale", Short: "Plan, deploy and operate flash sales that cannot oversell", Version: sale.ProgramVersion}
 	where.Add(root.PersistentFlags())
 	where.Complete(root)
 	stack := cli.Noun("stack", "Deploy and test a stack", append(deploy.Commands(&where), load.Rehearse(&where))...)

@@ -124,7 +124,7 @@ func (m meter) usage(ctx context.Context, from, to time.Time) (price.Usage, stri
 func id(i int) string { return fmt.Sprintf("m%d", i) }
 
 // printBill prints what a sale of that many orders cost between two instants.
-func (t target) printBill(ctx context.Context, out io.Writer, from, to time.Time, orders int64) error {
+func (t trial) printBill(ctx context.Context, out io.Writer, from, to time.Time, orders int64) error {
 	if t.system.Local {
 		fmt.Fprintf(out, "\n%d orders; what they cost is counted on AWS only (`flashsale plan` computes it)\n", orders)
 		return nil

@@ -14,7 +14,7 @@ import (
 	"flashsale/infra/kit/verdict"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 const recountTime = time.Minute
@@ -49,7 +49,7 @@ func demonstrate(ctx context.Context, o options, stdout, stderr io.Writer) (brok
 
 // findStack finds the running stack or starts one for the demonstration.
 func (o *options) findStack(ctx context.Context, stderr io.Writer) (*stack, error) {
-	found, err := place.Find(ctx, place.Wanted{URL: o.where.URL, Transport: transport(1, false)})
+	found, err := target.Find(ctx, target.Wanted{URL: o.where.URL, Transport: transport(1, false)})
 	switch {
 	case err == nil:
 		found.Close()
@@ -98,7 +98,7 @@ func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout, stde
 }
 
 // recount reads the sale's items, which must not change any more.
-func (t target) recount(ctx context.Context) (*books.Sale, *books.Receipt, error) {
+func (t trial) recount(ctx context.Context) (*books.Sale, *books.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, recountTime)
 	defer cancel()
 	all, err := books.Read(ctx, launch.Table(t.system.DynamoDB), t.system.Table)

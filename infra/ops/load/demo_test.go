@@ -17,7 +17,7 @@ import (
 
 	"flashsale/infra/local/child"
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 	"flashsale/shared/ledger"
 )
 
@@ -102,7 +102,7 @@ func small(t *testing.T, url string) *cobra.Command {
 	t.Helper()
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true") // the SDK reads no configuration from outside the test
 	o := new(options)
-	c := o.demonstrating(&place.Flags{URL: url})
+	c := o.demonstrating(&target.Flags{URL: url})
 	o.buyers, o.stock, o.shards, o.inflight, o.patience = 40, 12, 4, 16, 30*time.Second
 	return c
 }

@@ -9,7 +9,7 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
@@ -18,12 +18,12 @@ func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
 		"http://192.0.2.1": errRemote, "https://abc.execute-api.eu-west-1.amazonaws.com": errRemote,
 		"http://localhost.example.com": errRemote, "http://0.0.0.0:3000": errRemote, "http://127.0.0.1.example.com": errRemote,
 	} {
-		if err := (&options{where: place.Flags{URL: address}}).checkTarget(); !errors.Is(err, want) {
+		if err := (&options{where: target.Flags{URL: address}}).checkTarget(); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", address, err, want)
 		}
 	}
 	for allowed, want := range map[bool]error{false: errRemote, true: nil} {
-		if err := (&options{where: place.Flags{Env: "dev"}, allowRemote: allowed}).checkTarget(); !errors.Is(err, want) {
+		if err := (&options{where: target.Flags{Env: "dev"}, allowRemote: allowed}).checkTarget(); !errors.Is(err, want) {
 			t.Errorf("a stack on AWS, allowed %t: %v, want %v", allowed, err, want)
 		}
 	}
@@ -40,21 +40,21 @@ func TestTheDialledAddressIsChecked(t *testing.T) {
 func TestInvalidFlagsAreRefused(t *testing.T) {
 	const remote = "http://192.0.2.1"
 	for _, tt := range []struct {
-		command func(*options, *place.Flags) *cobra.Command
-		where   place.Flags
+		command func(*options, *target.Flags) *cobra.Command
+		where   target.Flags
 		flags   []string
 	}{
-		{(*options).rehearsing, place.Flags{}, []string{
+		{(*options).rehearsing, target.Flags{}, []string{
 			"--rate 0.01", "--rate NaN", "--rate 1e9", "--peak -1", "--duration 0s", "--duration 2h", "--shards 0", "--stock -1", "--stock x", "extra", "--report=", "--unknown",
 			"--report " + t.TempDir(), "--report /none/a.html", "--report -", "--tokens /none", "--tokens " + t.TempDir(), "--sale s",
 		}},
-		{(*options).rehearsing, place.Flags{URL: remote}, []string{"", "--allow-remote --tokens f"}},
-		{(*options).rehearsing, place.Flags{URL: "ftp://127.0.0.1"}, []string{""}},
-		{(*options).rehearsing, place.Flags{Table: "T"}, []string{""}},
-		{(*options).demonstrating, place.Flags{}, []string{"--sale s", "now"}},
-		{(*options).demonstrating, place.Flags{URL: remote}, []string{""}},
-		{(*options).demonstrating, place.Flags{Env: "dev"}, []string{""}},
-		{(*options).rehearsing, place.Flags{Env: "dev"}, []string{"", "--allow-remote"}},
+		{(*options).rehearsing, target.Flags{URL: remote}, []string{"", "--allow-remote --tokens f"}},
+		{(*options).rehearsing, target.Flags{URL: "ftp://127.0.0.1"}, []string{""}},
+		{(*options).rehearsing, target.Flags{Table: "T"}, []string{""}},
+		{(*options).demonstrating, target.Flags{}, []string{"--sale s", "now"}},
+		{(*options).demonstrating, target.Flags{URL: remote}, []string{""}},
+		{(*options).demonstrating, target.Flags{Env: "dev"}, []string{""}},
+		{(*options).rehearsing, target.Flags{Env: "dev"}, []string{"", "--allow-remote"}},
 	} {
 		for _, flags := range tt.flags {
 			if code, out := executed(t.Context(), tt.command(new(options), &tt.where), strings.Fields(flags)...); code != cli.ExitUsage {

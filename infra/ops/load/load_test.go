@@ -15,7 +15,7 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 // executed runs a command and returns its exit code and all that it prints.
@@ -51,8 +51,8 @@ func TestARehearsalLoadsASaleAndShowsTheReceipt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, url := opened(t, c.flaws)
-			o := &options{open: func(context.Context, target) (books.DynamoDB, string, error) { return h.db, "ShopTable", c.missing }}
-			code, out, page := loaded(t, o.rehearsing(&place.Flags{URL: url}), "--stock", "5")
+			o := &options{open: func(context.Context, trial) (books.DynamoDB, string, error) { return h.db, "ShopTable", c.missing }}
+			code, out, page := loaded(t, o.rehearsing(&target.Flags{URL: url}), "--stock", "5")
 			if code != c.code || !strings.Contains(page, c.page) || strings.Contains(out+page, "token-of-1") {
 				t.Errorf("exit code %d, want %d\n%s", code, c.code, out)
 			}
@@ -85,7 +85,7 @@ func TestARecountIsBrokenUnlessTheBooksBalance(t *testing.T) {
 func TestAMissingStackIsReported(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
-	code, out, _ := loaded(t, new(options).rehearsing(&place.Flags{URL: s.URL}))
+	code, out, _ := loaded(t, new(options).rehearsing(&target.Flags{URL: s.URL}))
 	if code != cli.ExitUnknown || !strings.Contains(out, "make run") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}

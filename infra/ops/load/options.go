@@ -14,7 +14,7 @@ import (
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 
 // options are the flags, and what follows from them.
 type options struct {
-	where                     place.Flags
+	where                     target.Flags
 	tokensFile, report, local string
 	allowRemote, demo         bool
 	rate, peak                float64
@@ -43,7 +43,7 @@ type options struct {
 	seed                      uint64
 	crowd
 	// open opens the table for the receipt; nil: the system's.
-	open func(context.Context, target) (books.DynamoDB, string, error)
+	open func(context.Context, trial) (books.DynamoDB, string, error)
 }
 
 // crowd is how buyers behave.
@@ -65,12 +65,12 @@ var (
 const demoStock, demoShards = 100, 5
 
 // Demo is the command demo.
-func Demo(where *place.Flags) *cobra.Command { return new(options).demonstrating(where) }
+func Demo(where *target.Flags) *cobra.Command { return new(options).demonstrating(where) }
 
 // Rehearse is a verb of stack.
-func Rehearse(where *place.Flags) *cobra.Command { return new(options).rehearsing(where) }
+func Rehearse(where *target.Flags) *cobra.Command { return new(options).rehearsing(where) }
 
-func (o *options) rehearsing(where *place.Flags) *cobra.Command {
+func (o *options) rehearsing(where *target.Flags) *cobra.Command {
 	c := o.command(where, "rehearse", "Run a trial sale, with its receipt, on AWS also its bill", measure)
 	c.Example = "  flashsale stack rehearse --env dev --rate 50 --duration 30s --tokens tokens --allow-remote"
 	o.crowd = steady
@@ -86,7 +86,7 @@ func (o *options) rehearsing(where *place.Flags) *cobra.Command {
 	return c
 }
 
-func (o *options) demonstrating(where *place.Flags) *cobra.Command {
+func (o *options) demonstrating(where *target.Flags) *cobra.Command {
 	o.demo, o.crowd, o.stock, o.shards = true, demonstration, demoStock, demoShards
 	c := o.command(where, "demo", "Have 1,000 buyers rush for 100 bottles, and check every promise", demonstrate)
 	c.GroupID = cli.Developers.ID
@@ -97,7 +97,7 @@ func (o *options) demonstrating(where *place.Flags) *cobra.Command {
 }
 
 // command is a command that does the work.
-func (o *options) command(where *place.Flags, name, short string, work func(context.Context, options, io.Writer, io.Writer) (bool, error)) *cobra.Command {
+func (o *options) command(where *target.Flags, name, short string, work func(context.Context, options, io.Writer, io.Writer) (bool, error)) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Args: cli.Args(), RunE: func(c *cobra.Command, _ []string) error {
 		o.where = *where
 		return o.run(c, work)
@@ -140,7 +140,7 @@ func (o *options) checkTarget() error {
 	case stack != "":
 		return cli.Usagef("%s: %w", stack, errRemote)
 	case o.where.URL == "":
-		return cli.Usagef("give the address of a running system, such as --url %s", place.LocalURL)
+		return cli.Usagef("give the address of a running system, such as --url %s", target.LocalURL)
 	}
 	u, err := client.CheckAddress(o.where.URL)
 	if err != nil {
@@ -153,7 +153,7 @@ func (o *options) checkTarget() error {
 }
 
 // settings lists the run's settings for the report.
-func (o *options) settings(t target) [][2]string {
+func (o *options) settings(t trial) [][2]string {
 	return [][2]string{
 		{"API", t.system.API}, {"sale", t.sale}, {"stock", fmt.Sprint(t.stock)},
 		{"rate", fmt.Sprintf("%g/s for %v", o.rate, o.duration)},

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 const (
@@ -28,17 +28,17 @@ const (
 	maxToken = 8 << 10
 )
 
-// target is what a run needs before it starts.
-type target struct {
+// trial is what a run needs before it starts.
+type trial struct {
 	sale   string
 	stock  int
 	system client.System
-	at     place.Place // where it was found
+	at     target.Target // where it was found
 }
 
 // prepare finds the system, finds or makes the visits' tokens, and makes the sale.
-func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (t target, err error) {
-	t = target{stock: o.stockFor(visits)}
+func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (t trial, err error) {
+	t = trial{stock: o.stockFor(visits)}
 	if o.tokens != nil {
 		if err := readTokens(o.tokens, visits); err != nil {
 			return t, err
@@ -64,13 +64,13 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 }
 
 // find finds the system: a stack on AWS or the local one.
-func (t *target) find(ctx context.Context, o options) error {
+func (t *trial) find(ctx context.Context, o options) error {
 	w, err := o.where.Wanted()
 	if err != nil {
 		return err
 	}
 	w.Transport = transport(o.inflight, o.allowRemote)
-	found, err := place.Find(ctx, w)
+	found, err := target.Find(ctx, w)
 	t.system, t.at = found.System, found
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"flashsale/infra/kit/books"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 // receiptTime bounds the recount.
@@ -25,7 +25,7 @@ type recount struct {
 
 // receipt recounts the sale from the table, independently of the answers. A recount that fails counts as
 // broken, too.
-func (o *options) receipt(ctx context.Context, t target, stderr io.Writer) recount {
+func (o *options) receipt(ctx context.Context, t trial, stderr io.Writer) recount {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
 	open := openTable
@@ -44,7 +44,7 @@ func (o *options) receipt(ctx context.Context, t target, stderr io.Writer) recou
 
 func recountOf(r *books.Receipt, err error) recount {
 	if err != nil {
-		return recount{text: "no receipt: " + cli.OneLine(place.Explain(err)).Error(), broken: true}
+		return recount{text: "no receipt: " + cli.OneLine(target.Explain(err)).Error(), broken: true}
 	}
 	var text strings.Builder
 	r.Print(&text)
@@ -52,7 +52,7 @@ func recountOf(r *books.Receipt, err error) recount {
 }
 
 // openTable opens the system's table.
-func openTable(_ context.Context, t target) (books.DynamoDB, string, error) {
+func openTable(_ context.Context, t trial) (books.DynamoDB, string, error) {
 	if t.system.Local {
 		return launch.Table(t.system.DynamoDB), t.system.Table, nil
 	}

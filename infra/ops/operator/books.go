@@ -14,7 +14,7 @@ import (
 
 // receipt recounts sales from their items and fails with errBroken unless everything adds up; with --all it
 // recounts all of the table. With --events it also compares the events in a file with the table.
-func receipt(ctx context.Context, p *place, o options, out *terminal) error {
+func receipt(ctx context.Context, p *target, o options, out *terminal) error {
 	all, events := o.has("all"), o["events"]
 	ids := o.sales()
 	switch {
@@ -36,7 +36,7 @@ func receipt(ctx context.Context, p *place, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	r := recounting{place: p, out: out, Options: books.Options{Full: o.has("full")}}
+	r := recounting{target: p, out: out, Options: books.Options{Full: o.has("full")}}
 	if r.db, r.name, err = p.dynamodb(ctx); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func receipt(ctx context.Context, p *place, o options, out *terminal) error {
 	return cmp.Or(err, incomplete)
 }
 
-func listBooks(ctx context.Context, p *place, _ options, out *terminal) error {
+func listBooks(ctx context.Context, p *target, _ options, out *terminal) error {
 	sales, err := p.sales(ctx)
 	if err != nil {
 		return err
@@ -93,10 +93,10 @@ type book struct {
 }
 
 type recounting struct {
-	place *place
-	db    database
-	name  string // of the table
-	out   *terminal
+	target *target
+	db     database
+	name   string // of the table
+	out    *terminal
 	books.Options
 }
 
@@ -132,7 +132,7 @@ func (r recounting) recount(ctx context.Context, ids ...string) error {
 		clear()
 		if err != nil {
 			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, err))
-			if _, err := r.place.sales(ctx); err != nil {
+			if _, err := r.target.sales(ctx); err != nil {
 				return errors.Join(unread, err)
 			}
 			continue
@@ -153,7 +153,7 @@ func (r recounting) recount(ctx context.Context, ids ...string) error {
 }
 
 // sales reads the list of sales, which shows that the table can be reached.
-func (p *place) sales(ctx context.Context) ([]books.Listing, error) {
+func (p *target) sales(ctx context.Context) ([]books.Listing, error) {
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-func archive(ctx context.Context, p *place, o options, out *terminal) error {
+func archive(ctx context.Context, p *target, o options, out *terminal) error {
 	return withFile(ctx, p, o, func(book *ledger.Ledger) error {
 		if o.has("dry-run") {
 			if _, err := os.Lstat(o["file"]); err == nil {
@@ -35,11 +35,11 @@ func archive(ctx context.Context, p *place, o options, out *terminal) error {
 	})
 }
 
-func prune(ctx context.Context, p *place, o options, out *terminal) error {
+func prune(ctx context.Context, p *target, o options, out *terminal) error {
 	return withFile(ctx, p, o, func(book *ledger.Ledger) error { return pruneBy(ctx, book, o, out) })
 }
 
-func withFile(ctx context.Context, p *place, o options, act func(*ledger.Ledger) error) error {
+func withFile(ctx context.Context, p *target, o options, act func(*ledger.Ledger) error) error {
 	if o["file"] == "" {
 		return cli.Usagef("name the file of the archive, such as --file moutai.jsonl")
 	}
@@ -54,7 +54,7 @@ func withFile(ctx context.Context, p *place, o options, act func(*ledger.Ledger)
 }
 
 // writeArchive writes a new file and reads it back. A file that could not be written whole is removed.
-func writeArchive(ctx context.Context, p *place, book *ledger.Ledger, saleID, name string, out *terminal) (err error) {
+func writeArchive(ctx context.Context, p *target, book *ledger.Ledger, saleID, name string, out *terminal) (err error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // it has the users
 	if err != nil {
 		return cli.Bad(fmt.Errorf("nothing was archived: %w", err))

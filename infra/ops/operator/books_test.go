@@ -13,13 +13,13 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
-	"flashsale/infra/ops/place/placetest"
+	system "flashsale/infra/ops/target"
+	"flashsale/infra/ops/target/targettest"
 	"flashsale/shared/sale"
 )
 
 func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
-	placetest.Offline(t)
+	targettest.Offline(t)
 	if total := system.Tries*callTime + (system.Tries-1)*callPause; total >= 30*time.Second || reachTime >= 30*time.Second {
 		t.Errorf("a call may take %v, the first one %v", total, reachTime)
 	}
@@ -28,15 +28,15 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	defer func() { callTime, callPause = oldTime, oldPause }()
 	hang := make(chan struct{})
 	defer close(hang)
-	at := func(url string) *place {
-		return &place{found: &system.Place{System: client.System{Client: client.New(url, client.Options{}), Local: true, DynamoDB: url, Table: "T"}}}
+	at := func(url string) *target {
+		return &target{found: &system.Target{System: client.System{Client: client.New(url, client.Options{}), Local: true, DynamoDB: url, Table: "T"}}}
 	}
-	answering := func(answer http.HandlerFunc) *place {
+	answering := func(answer http.HandlerFunc) *target {
 		engine := httptest.NewServer(answer)
 		t.Cleanup(engine.Close)
 		return at(engine.URL)
 	}
-	for name, p := range map[string]*place{
+	for name, p := range map[string]*target{
 		"nothing listens": at("http://127.0.0.1:1"),
 		"nothing answers": answering(func(http.ResponseWriter, *http.Request) { <-hang }),
 		"it fails":        answering(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),

@@ -105,7 +105,7 @@ func heldOf(h maintenance.Held) heldJSON {
 // showBuyer prints everything that the table holds of one user: the answer to a request for access
 // (GDPR, article 15; PIPL, article 45). It writes what was found also if something could not be read,
 // and then fails.
-func showBuyer(ctx context.Context, p *place, o options, out *terminal) error {
+func showBuyer(ctx context.Context, p *target, o options, out *terminal) error {
 	user := o["buyer"]
 	book, err := p.ledger(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func showBuyer(ctx context.Context, p *place, o options, out *terminal) error {
 
 // erase puts random ids in a buyer's place (GDPR, article 17; PIPL, article 47). It is a bad answer if a sale is in
 // the way or nothing is held of the buyer.
-func erase(ctx context.Context, p *place, o options, out *terminal) error {
+func erase(ctx context.Context, p *target, o options, out *terminal) error {
 	user, try := o["buyer"], o.has("dry-run")
 	book, err := p.ledger(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
+	system "flashsale/infra/ops/target"
 	"flashsale/shared/sale"
 )
 
@@ -39,7 +39,7 @@ type verb struct {
 	one            bool     // takes no group
 	joins          bool     // writes one list of all sales of a group, instead of a sale after the other
 	asWhole        bool     // OperateFunction knows the group's sales
-	run            func(ctx context.Context, p *place, o options, out *terminal) error
+	run            func(ctx context.Context, p *target, o options, out *terminal) error
 }
 
 type noun struct {
@@ -89,9 +89,9 @@ var flags = map[string]string{
 }
 
 // Commands are the commands about what a running system holds.
-func Commands(where *system.Flags) []*cobra.Command { return commandsAt(&place{where: where}) }
+func Commands(where *system.Flags) []*cobra.Command { return commandsAt(&target{where: where}) }
 
-func commandsAt(p *place) (all []*cobra.Command) {
+func commandsAt(p *target) (all []*cobra.Command) {
 	for _, n := range nouns() {
 		var verbs []*cobra.Command
 		for _, v := range n.verbs {
@@ -125,7 +125,7 @@ func (o options) sales() []string {
 type terminal struct {
 	io.Writer
 	command *cobra.Command
-	at      *place
+	at      *target
 }
 
 func (t *terminal) is(form string) bool { return cli.Form(t.command) == form }
@@ -139,7 +139,7 @@ func (t *terminal) progress(of string) (show func(done, about int64), clear func
 	return cli.Progress(t.command.ErrOrStderr(), of)
 }
 
-func (v verb) command(p *place, n noun) *cobra.Command {
+func (v verb) command(p *target, n noun) *cobra.Command {
 	c := &cobra.Command{Use: v.use, Short: v.short, Example: "  " + strings.ReplaceAll(v.example, "\n", "\n  ")}
 	words := strings.Fields(v.use)[1:]
 	argument := ""
@@ -195,7 +195,7 @@ func (v verb) command(p *place, n noun) *cobra.Command {
 }
 
 // do runs the verb, for a group's sales one after the other.
-func (v verb) do(ctx context.Context, p *place, n noun, o options, out *terminal) error {
+func (v verb) do(ctx context.Context, p *target, n noun, o options, out *terminal) error {
 	if err := cmp.Or(p.where.Check(), v.check(o, out.command)); err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (v verb) argument() string {
 }
 
 // members are the sales of a group, in the order of their ids.
-func (p *place) members(ctx context.Context, function bool, group string) (ids []string, err error) {
+func (p *target) members(ctx context.Context, function bool, group string) (ids []string, err error) {
 	if !function {
 		book, err := p.ledger(ctx)
 		if err != nil {
@@ -312,6 +312,6 @@ func (p *place) members(ctx context.Context, function bool, group string) (ids [
 	return ids, err
 }
 
-func (p *place) noGroup(group string) error {
+func (p *target) noGroup(group string) error {
 	return noSuch("no sale has the limitGroup %s (%s names the sales, %s the group of one)", group, p.flashsale("sale list"), p.flashsale("sale show SALE"))
 }

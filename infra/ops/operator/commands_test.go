@@ -18,8 +18,8 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
-	"flashsale/infra/ops/place/placetest"
+	system "flashsale/infra/ops/target"
+	"flashsale/infra/ops/target/targettest"
 	"flashsale/shared/ledger/maintenance"
 	"flashsale/shared/sale"
 )
@@ -182,7 +182,7 @@ func TestAnOrderIsCancelledOnlyInTheStateInWhichItWasShown(t *testing.T) {
 		alices := w.ordered("alice")
 		meanwhile := typing("y\n")
 		meanwhile.happens = func() { w.pay("pi_1", alices, 89900) }
-		said, code := w.place.at(t.Context(), meanwhile, nil, "order", "cancel", alices)
+		said, code := w.target.at(t.Context(), meanwhile, nil, "order", "cancel", alices)
 		if contains(t, said, "NOT CANCELLED: ", "the order is PAID now; look at it again"); code != cli.ExitBad {
 			t.Errorf("exit %d", code)
 		}
@@ -207,7 +207,7 @@ func TestAnInterruptedCommandSaysWhatARepeatDoes(t *testing.T) {
 			"books receipt moutai":                "repeat the command",
 			"books archive moutai --file " + name: "nothing was archived: repeat the command",
 		} {
-			said, code := w.place.at(ctx, nil, nil, strings.Fields(command)...)
+			said, code := w.target.at(ctx, nil, nil, strings.Fields(command)...)
 			if code != cli.ExitUnknown || !strings.Contains(said, "flashsale: interrupted; "+want) {
 				t.Errorf("%s: exit %d, %q, want %q", command, code, said, want)
 			}
@@ -253,11 +253,11 @@ func TestAShellCompletesIDsOfTheStackAndWaitsForNoStackThatDoesNotAnswer(t *test
 	}
 	profile := file(t, "[profile mfa]\nrole_arn = arn:aws:iam::1:role/ops\nsource_profile = mfa\nmfa_serial = m\naws_access_key_id = A\naws_secret_access_key = S\n")
 	for _, flags := range [][]string{{"--stack", "mfa"}, {"--url", stack.URL}, {"--stack", "a", "--table", "b"}, {"--table", "T"}} {
-		placetest.Offline(t)
+		targettest.Offline(t)
 		t.Setenv("AWS_CONFIG_FILE", profile)
 		t.Setenv("AWS_PROFILE", map[bool]string{true: "mfa"}[flags[1] == "mfa"])
 		var out bytes.Buffer
-		if _, code := (&place{}).at(t.Context(), nil, &out, append([]string{"__complete", "sale", "pause"}, append(flags, "")...)...); code != cli.ExitFine || out.String() != ":4\n" {
+		if _, code := (&target{}).at(t.Context(), nil, &out, append([]string{"__complete", "sale", "pause"}, append(flags, "")...)...); code != cli.ExitFine || out.String() != ":4\n" {
 			t.Errorf("%v: exit %d, %q", flags, code, &out)
 		}
 	}

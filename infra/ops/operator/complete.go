@@ -12,7 +12,7 @@ import (
 
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
+	system "flashsale/infra/ops/target"
 	"flashsale/shared/currency"
 	"flashsale/shared/sale"
 )
@@ -41,7 +41,7 @@ func choices(flag string) (values []string) {
 }
 
 // complete has shells complete a command's argument and flags.
-func (p *place) complete(c *cobra.Command, argument string, names []string) {
+func (p *target) complete(c *cobra.Command, argument string, names []string) {
 	ids := map[string]cobra.CompletionFunc{"sale": p.completing(saleIDs), "group": p.completing(groupIDs)}
 	for _, name := range names {
 		switch {
@@ -65,7 +65,7 @@ func (p *place) complete(c *cobra.Command, argument string, names []string) {
 
 // SaleIDs completes an id of a sale for a command of another package.
 func SaleIDs(where *system.Flags) cobra.CompletionFunc {
-	return (&place{where: where}).completing(saleIDs)
+	return (&target{where: where}).completing(saleIDs)
 }
 
 func saleIDs(s listedSale) cobra.Completion {
@@ -78,7 +78,7 @@ func saleIDs(s listedSale) cobra.Completion {
 func groupIDs(s listedSale) cobra.Completion { return s.LimitGroup }
 
 // completing completes what the stack has. If it does not answer in time, or refuses, there is nothing to complete.
-func (p *place) completing(of func(listedSale) cobra.Completion) cobra.CompletionFunc {
+func (p *target) completing(of func(listedSale) cobra.Completion) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(c.Context(), completeTime)
 		defer cancel()
@@ -104,7 +104,7 @@ func (p *place) completing(of func(listedSale) cobra.Completion) cobra.Completio
 }
 
 // forCompletion are the sales, as OperateFunction or, if only a table is known, that has them.
-func (p *place) forCompletion(ctx context.Context) []listedSale {
+func (p *target) forCompletion(ctx context.Context) []listedSale {
 	p.errors = io.Discard
 	if p.where.Check() != nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place/placetest"
+	"flashsale/infra/ops/target/targettest"
 )
 
 type call struct {
@@ -26,7 +26,7 @@ type call struct {
 func account(t *testing.T, answers map[string]string) (config string, calls *[]call) {
 	t.Helper()
 	calls = &[]call{}
-	placetest.Account(t, func(w http.ResponseWriter, r *http.Request) {
+	targettest.Account(t, func(w http.ResponseWriter, r *http.Request) {
 		// Credential=ID/DATE/REGION/SERVICE/aws4_request
 		c := call{Region: strings.Split(r.Header.Get("Authorization"), "/")[2], Name: r.Header.Get("X-Amz-Target")}
 		if err := json.NewDecoder(r.Body).Decode(&c.Body); err != nil {
@@ -40,10 +40,10 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 		}
 		fmt.Fprint(w, answer)
 	})
-	placetest.Stack(t, map[string]string{"OperateFunctionName": "shop-Operate"})
+	targettest.Stack(t, map[string]string{"OperateFunctionName": "shop-Operate"})
 	config = filepath.Join(t.TempDir(), "samconfig.toml")
 	section := "[%s.deploy.parameters]\nstack_name = %q\nregion = %q\n"
-	file := fmt.Sprintf(section+section, "dev", "shop", placetest.Region, "other", "none", placetest.Region)
+	file := fmt.Sprintf(section+section, "dev", "shop", targettest.Region, "other", "none", targettest.Region)
 	if err := os.WriteFile(config, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 // inDev runs a command on the stack of the environment dev.
 func inDev(t *testing.T, config string, command ...string) (said string, code int) {
 	t.Helper()
-	return (&place{}).at(t.Context(), nil, nil, append(command, "--env", "dev", "--config", config)...)
+	return (&target{}).at(t.Context(), nil, nil, append(command, "--env", "dev", "--config", config)...)
 }
 
 func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 	for _, c := range *calls {
 		asked = append(asked, fmt.Sprintf("%s %s %v %v", c.Region, c.Name, c.Body["TableName"], c.Body["QueueUrl"]))
 	}
-	said, code := (&place{}).at(t.Context(), typing("n\n"), nil, "queue", "redrive", "--drop-poison", "--env", "dev", "--config", config)
+	said, code := (&target{}).at(t.Context(), typing("n\n"), nil, "queue", "redrive", "--drop-poison", "--env", "dev", "--config", config)
 	if want := "stack shop, environment dev, in eu-west-1:\nDelete the messages"; code != cli.ExitBad || !strings.HasPrefix(said, want) {
 		t.Errorf("exit %d, %q, want the question %q", code, said, want)
 	}

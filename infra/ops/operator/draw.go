@@ -21,7 +21,7 @@ import (
 // anything is not as it must be. With a buyer and their nonce it finds their turn, with --roll and
 // --round it compares what was noted before the dice. Whether everybody on the roll has entered and has
 // bought in their turn is in the sale's receipt, because only the operator can read that.
-func verifyDraw(ctx context.Context, p *place, o options, out *terminal) error {
+func verifyDraw(ctx context.Context, p *target, o options, out *terminal) error {
 	saleID, user := o["sale"], o["buyer"]
 	round, err := strconv.ParseUint(cmp.Or(o["round"], "0"), 10, 64)
 	if err != nil {
@@ -49,7 +49,7 @@ func verifyDraw(ctx context.Context, p *place, o options, out *terminal) error {
 
 var errNotCorrect = cli.Bad(errors.New("the draw is not correct"))
 
-func (p *place) readDraw(ctx context.Context, saleID string, out *terminal) (*verifying, error) {
+func (p *target) readDraw(ctx context.Context, saleID string, out *terminal) (*verifying, error) {
 	where, err := p.system(ctx)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (v *verifying) end() error {
 }
 
 // showDraw prints how a draw stands and what to publish elsewhere.
-func showDraw(ctx context.Context, p *place, o options, out *terminal) error {
+func showDraw(ctx context.Context, p *target, o options, out *terminal) error {
 	v, err := p.readDraw(ctx, o["sale"], out)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func showDraw(ctx context.Context, p *place, o options, out *terminal) error {
 }
 
 // listCalled lists whom the running calls of sales call. It holds a roll, and a page of users at a time.
-func listCalled(ctx context.Context, p *place, o options, out *terminal) error {
+func listCalled(ctx context.Context, p *target, o options, out *terminal) error {
 	list := out.list("sale user call from until place leaf")
 	var unread error
 	for _, id := range o.sales() {
@@ -183,7 +183,7 @@ func listCalled(ctx context.Context, p *place, o options, out *terminal) error {
 	return list.end(unread)
 }
 
-func (p *place) called(ctx context.Context, saleID string, out *terminal, list *list) error {
+func (p *target) called(ctx context.Context, saleID string, out *terminal, list *list) error {
 	v, err := p.readDraw(ctx, saleID, out)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"flashsale/infra/kit/drawcheck"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
+	system "flashsale/infra/ops/target"
 )
 
 // drawing is the draw that three implementations agree on, behind the API that publishes it.
@@ -101,7 +101,7 @@ func (d *drawing) RoundTrip(r *http.Request) (*http.Response, error) {
 func (d *drawing) at(api, command string) (said string, code int) {
 	d.t.Helper()
 	words := strings.Fields(command)
-	p := &place{db: d.db, found: &system.Place{System: client.System{Client: client.New(api, client.Options{Transport: d})}}}
+	p := &target{db: d.db, found: &system.Target{System: client.System{Client: client.New(api, client.Options{Transport: d})}}}
 	return p.does(d.t, strings.Join(slices.Insert(words, 2, d.Sale), " "))
 }
 

@@ -30,7 +30,7 @@ type publisher interface {
 // republish publishes every event of a sale again, as the table has it, or with --unknown the
 // refunds due of unknown orders. Each event has the id and the content that it had before,
 // but for the user of who was erased since, so those who have it ignore it (P26).
-func republish(ctx context.Context, p *place, o options, out *terminal) error {
+func republish(ctx context.Context, p *target, o options, out *terminal) error {
 	saleID := o["sale"]
 	if o.has("unknown") == (saleID != "") {
 		return cli.Usagef("give one of a sale and --unknown, which means the refunds due of unknown orders")

@@ -17,7 +17,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/drawcheck"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
+	system "flashsale/infra/ops/target"
 	"flashsale/shared/sale"
 )
 
@@ -28,9 +28,9 @@ var errNoAnswer = errors.New("no confirmation came")
 // operator who wants to stop a sale can wait.
 const askTime, askPause = time.Minute, time.Second
 
-func (p *place) notef(format string, values ...any) { fmt.Fprintf(p.errors, format+"\n", values...) }
+func (p *target) notef(format string, values ...any) { fmt.Fprintf(p.errors, format+"\n", values...) }
 
-func (p *place) read(ctx context.Context, route string, path, query map[string]string, answer any) error {
+func (p *target) read(ctx context.Context, route string, path, query map[string]string, answer any) error {
 	err := p.ask(ctx, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -39,7 +39,7 @@ func (p *place) read(ctx context.Context, route string, path, query map[string]s
 }
 
 // operator is who asks OperateFunction. Once it is known, any goroutine may ask.
-func (p *place) operator(ctx context.Context) (*client.Operator, error) {
+func (p *target) operator(ctx context.Context) (*client.Operator, error) {
 	if p.asker == nil {
 		where, err := p.system(ctx)
 		if err != nil {
@@ -52,7 +52,7 @@ func (p *place) operator(ctx context.Context) (*client.Operator, error) {
 
 // ask makes a request to OperateFunction until it is answered, and fails with errNoAnswer if it never is. The
 // request must be one that may be made twice.
-func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) error {
+func (p *target) ask(ctx context.Context, r client.OperatorRequest, answer any) error {
 	asker, err := p.operator(ctx)
 	if err != nil {
 		return err
@@ -82,15 +82,15 @@ func (p *place) ask(ctx context.Context, r client.OperatorRequest, answer any) e
 }
 
 // older adds to a function's failure that its release is older than the command: it may not know the request yet.
-func (p *place) older(err error) error {
-	if _, refused := errors.AsType[refusal](err); p.found == nil || p.found.Version == "" || refused || semver.Compare("v"+p.found.Version, "v"+sale.Release) >= 0 {
+func (p *target) older(err error) error {
+	if _, refused := errors.AsType[refusal](err); p.found == nil || p.found.Version == "" || refused || semver.Compare("v"+p.found.Version, "v"+sale.ProgramVersion) >= 0 {
 		return err
 	}
-	return fmt.Errorf("%w: the stack runs %s, and this is flashsale %s: use that release's, or deploy this one", err, p.found.Version, sale.Release)
+	return fmt.Errorf("%w: the stack runs %s, and this is flashsale %s: use that release's, or deploy this one", err, p.found.Version, sale.ProgramVersion)
 }
 
 // post asks for something that may be asked for twice.
-func (p *place) post(ctx context.Context, route, saleID string, request, answer any) error {
+func (p *target) post(ctx context.Context, route, saleID string, request, answer any) error {
 	var body strings.Builder
 	to := json.NewEncoder(&body)
 	to.SetEscapeHTML(false) // so that wire.MostMarks of the longest references are below the 96 KiB that it takes

@@ -19,7 +19,7 @@ import (
 
 // showOrder tells what happened to an order and what support may tell the buyer: to the order of that id, or to
 // those of a buyer in the sales that are meant.
-func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
+func showOrder(ctx context.Context, p *target, o options, out *terminal) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	_, inGroup := o["group"]
@@ -52,7 +52,7 @@ func showOrder(ctx context.Context, p *place, o options, out *terminal) error {
 }
 
 // whyPending says where the claim's message is, as far as the queue shows.
-func (p *place) whyPending(ctx context.Context, saleID string) string {
+func (p *target) whyPending(ctx context.Context, saleID string) string {
 	repair := "reconcile sends its message again, " + p.flashsale("order resend --sale "+saleID) + " at once"
 	var health wire.Health
 	if p.read(ctx, "/operate/health", nil, nil, &health) != nil {
@@ -67,7 +67,7 @@ func (p *place) whyPending(ctx context.Context, saleID string) string {
 }
 
 // resend has ReconcileFunction send the messages of orders without an id again.
-func resend(ctx context.Context, p *place, o options, out *terminal) error {
+func resend(ctx context.Context, p *target, o options, out *terminal) error {
 	if o.has("dry-run") {
 		s, err := p.saleNow(ctx, o["sale"])
 		if err == nil {
@@ -111,7 +111,7 @@ func stateOf(s sale.Sale, c sale.Claim) sale.ClaimState {
 
 // listOrders lists the orders of sales, all or those of a state. It holds one page of claims at a time. What cannot
 // be read hides nothing else, and is an error in the end.
-func listOrders(ctx context.Context, p *place, o options, out *terminal) error {
+func listOrders(ctx context.Context, p *target, o options, out *terminal) error {
 	state := sale.ClaimState(strings.ToUpper(o["state"]))
 	if state != "" && !slices.Contains(orderStates, state) {
 		return cli.Usagef("--state is %q; it must be pending, confirmed, paid, expired, cancelled or recalled", o["state"])

@@ -14,7 +14,7 @@ import (
 )
 
 // cancelOrder cancels one order in the state in which it is shown first, and in no other.
-func cancelOrder(ctx context.Context, p *place, o options, out *terminal) error {
+func cancelOrder(ctx context.Context, p *target, o options, out *terminal) error {
 	unit := sale.Unit(cmp.Or(o["unit"], string(sale.UnitBack)))
 	if unit != sale.UnitBack && unit != sale.UnitKept {
 		return cli.Usagef("--unit is %q; it must be back or kept", unit)
@@ -46,14 +46,14 @@ func cancelOrder(ctx context.Context, p *place, o options, out *terminal) error 
 		members: func(options) (map[string]any, error) {
 			return map[string]any{"orderId": o["order"], "expected": of.saw, "unit": unit}, nil
 		},
-		confirm: func(context.Context, *place, options, *terminal) error {
+		confirm: func(context.Context, *target, options, *terminal) error {
 			p.notef("%v", of)
 			if again {
 				return nil
 			}
 			return out.ask("If it is cancelled, " + would + ".\nCancel it?")
 		},
-		say: func(c requests.Answer, _ options, p *place) (string, error) {
+		say: func(c requests.Answer, _ options, p *target) (string, error) {
 			if c.OrderID != o["order"] || c.CancelledAt == "" {
 				return "", errUnsaid
 			}
@@ -78,7 +78,7 @@ type lookedAt struct {
 }
 
 // order is the order of the id that is given, in the sale that is given, if one is.
-func (p *place) order(ctx context.Context, o options) (sale.Order, *ledger.Ledger, error) {
+func (p *target) order(ctx context.Context, o options) (sale.Order, *ledger.Ledger, error) {
 	id, err := orderid.Parse(o["order"])
 	if err != nil {
 		return sale.Order{}, nil, cli.Usagef("%q is not an order id; %s lists them", o["order"], p.flashsale("order list --sale moutai"))
@@ -96,7 +96,7 @@ func (p *place) order(ctx context.Context, o options) (sale.Order, *ledger.Ledge
 	return found, book, err
 }
 
-func (p *place) lookUp(ctx context.Context, o options) (*lookedAt, error) {
+func (p *target) lookUp(ctx context.Context, o options) (*lookedAt, error) {
 	found, book, err := p.order(ctx, o)
 	if err != nil {
 		return nil, err

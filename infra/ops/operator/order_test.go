@@ -88,7 +88,7 @@ func TestAReaderThatLeavesEndsEveryCommandQuietlyAndNoneInTheMiddleOfAChange(t *
 			"create " + file(t, drop) + " --dry-run", "sale pause --group boots", "sale pause moutai", "sale resume moutai --dry-run", "order resend moutai --dry-run",
 		} {
 			for _, after := range []int{0, 1000, 9000} {
-				said, code := w.place.at(t.Context(), nil, &leaving{after}, strings.Fields(command)...)
+				said, code := w.target.at(t.Context(), nil, &leaving{after}, strings.Fields(command)...)
 				if code != cli.ExitFine || strings.Contains(said, "flashsale: ") || strings.Contains(said, "the reader") {
 					t.Errorf("%s, read for %d bytes: exit %d, %s", command, after, code, said)
 				}

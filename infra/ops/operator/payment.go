@@ -22,7 +22,7 @@ import (
 // record records a payment that an operator sees at its provider and whose webhook never
 // came, as that webhook would have been. It shows what the payment is for and asks first, because the first record
 // of a payment decides permanently.
-func record(ctx context.Context, p *place, o options, out *terminal) error {
+func record(ctx context.Context, p *target, o options, out *terminal) error {
 	payment, err := paymentOf(p, o)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ var errOtherwise = cli.Bad(errors.New("NOT RECORDED: it was recorded for another
 // adyens are Adyen's references, which it calls of 16 characters. A capture or a refund has one, too.
 var adyens = regexp.MustCompile(`^[0-9A-Z]{16}$`)
 
-func paymentOf(where *place, o options) (sale.Payment, error) {
+func paymentOf(where *target, o options) (sale.Payment, error) {
 	p := sale.Payment{Provider: o["provider"], Reference: o["payment"], SaleID: o["sale"], Currency: strings.ToUpper(o["currency"])}
 	var err error
 	switch {

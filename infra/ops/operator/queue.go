@@ -32,7 +32,7 @@ type claims interface {
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
-func showQueue(ctx context.Context, p *place, _ options, out *terminal) error {
+func showQueue(ctx context.Context, p *target, _ options, out *terminal) error {
 	d, err := p.deadLetters(ctx)
 	if err == nil {
 		err = d.run(ctx, out)
@@ -47,7 +47,7 @@ func showQueue(ctx context.Context, p *place, _ options, out *terminal) error {
 
 // redrive has OperateFunction move pending messages back to the order queue and delete those that are done; with
 // --drop-poison it deletes poison ones before.
-func redrive(ctx context.Context, p *place, o options, out *terminal) error {
+func redrive(ctx context.Context, p *target, o options, out *terminal) error {
 	d := &deadLetters{}
 	var err error
 	if o.has("dry-run") || o.has("drop-poison") {
@@ -89,7 +89,7 @@ func redrive(ctx context.Context, p *place, o options, out *terminal) error {
 }
 
 // deadLetters opens the dead-letter queue, to look only.
-func (p *place) deadLetters(ctx context.Context) (*deadLetters, error) {
+func (p *target) deadLetters(ctx context.Context) (*deadLetters, error) {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ const unknownOrders = "(no such order)"
 
 // listRefunds lists the refunds of sales, the done ones, too, and what it has found before an error. It asks for every
 // sale that was ever listed: this is the list by which money goes back.
-func listRefunds(ctx context.Context, p *place, o options, out *terminal) error {
+func listRefunds(ctx context.Context, p *target, o options, out *terminal) error {
 	ids := o.sales()
 	if ids[0] == "" {
 		all, err := p.saleList(ctx)
@@ -88,7 +88,7 @@ const markAtOnce = 4
 
 // mark marks refunds as done in the operator's name, each once. It moves no money: the operator refunds at the
 // payment provider. Without a sale it looks for them in every sale, and among those of unknown orders.
-func mark(ctx context.Context, p *place, o options, out *terminal) error {
+func mark(ctx context.Context, p *target, o options, out *terminal) error {
 	// Under a title a payment is one, whatever it is called.
 	text, err := []byte("payment\n\""+strings.ReplaceAll(o["payment"], `"`, `""`)+"\"\n"), error(nil)
 	switch {
@@ -134,7 +134,7 @@ type marking struct {
 	wire.List // its last part, without its rows
 	rows      []*wire.Row
 	o         options
-	p         *place
+	p         *target
 	out       *terminal
 	counts    map[string]int
 }

@@ -37,7 +37,7 @@ func TestAFileOfPaymentsIsMarkedAndARepeatFinishes(t *testing.T) {
 			"line 254: stripe#pi_007 is in line 11, too\nline 255: pi_008 is in line 12, too\n"
 		w.says(marks+" --dry-run", cli.ExitBad, told+"of 253 payments 249 would be marked as refunded; ")
 		w.says(marks, cli.ExitUsage, "asks before it goes on")
-		said, code := w.place.at(t.Context(), typing("no\n"), nil, strings.Fields(marks)...)
+		said, code := w.target.at(t.Context(), typing("no\n"), nil, strings.Fields(marks)...)
 		if contains(t, said, "Mark 249 as refunded, 19.92 CNY? "); code != cli.ExitBad {
 			t.Errorf("exit %d after no", code)
 		}
@@ -60,7 +60,7 @@ func TestAListMarksWhatIsDueInItsSaleAloneAndALostAnswerIsToldApart(t *testing.T
 		w.pay("none", "", 700)
 		marks := func(code int, list, words string, want ...string) {
 			t.Helper()
-			said, got := w.place.at(t.Context(), strings.NewReader(list), nil, strings.Fields("refund mark --file - "+words)...)
+			said, got := w.target.at(t.Context(), strings.NewReader(list), nil, strings.Fields("refund mark --file - "+words)...)
 			if contains(t, said, want...); got != code {
 				t.Errorf("%s: exit %d, want %d", words, got, code)
 			}

@@ -91,7 +91,7 @@ func TestACommandThatCannotBeMeantIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		if !slices.ContainsFunc(args, func(a string) bool { return a == "--env" || a == "--table" || a == "--url" }) {
 			args = append(args, "--env", "dev")
 		}
-		said, code := (&place{}).at(t.Context(), nil, nil, args...)
+		said, code := (&target{}).at(t.Context(), nil, nil, args...)
 		if !strings.HasPrefix(said, "flashsale: ") || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
 			t.Errorf("%q: said %q, want %q", args, said, want)
 		}

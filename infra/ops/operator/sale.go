@@ -40,7 +40,7 @@ type saleList struct {
 	Sales   []listedSale
 }
 
-func (p *place) saleList(ctx context.Context) (list saleList, err error) {
+func (p *target) saleList(ctx context.Context) (list saleList, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	err = p.read(ctx, "/operate/sales", nil, map[string]string{"drained": "1"}, &list)
@@ -52,7 +52,7 @@ func (l saleList) of(group string) []listedSale {
 	return slices.DeleteFunc(slices.Clone(l.Sales), func(s listedSale) bool { return s.LimitGroup != group })
 }
 
-func (p *place) saleNow(ctx context.Context, saleID string) (s listedSale, err error) {
+func (p *target) saleNow(ctx context.Context, saleID string) (s listedSale, err error) {
 	err = p.read(ctx, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &s)
 	return s, err
 }
@@ -64,7 +64,7 @@ type saleAndTrail struct {
 }
 
 // saleAndTrail asks for one sale and for its newest changes.
-func (p *place) saleAndTrail(ctx context.Context, saleID string) (s listedSale, made saleAndTrail, err error) {
+func (p *target) saleAndTrail(ctx context.Context, saleID string) (s listedSale, made saleAndTrail, err error) {
 	if s, err = p.saleNow(ctx, saleID); err == nil {
 		err = p.read(ctx, "/operate/sales/{saleId}/changes", map[string]string{"saleId": saleID}, nil, &made)
 	}
@@ -75,7 +75,7 @@ func (p *place) saleAndTrail(ctx context.Context, saleID string) (s listedSale, 
 // sales tells the release, and lists every sale as it is now, and then what its last audit found, which may be
 // older than an addition or a recall beside it. It fails if one cannot be read, and with errBroken if the books of
 // one do not balance.
-func sales(ctx context.Context, p *place, o options, out *terminal) error {
+func sales(ctx context.Context, p *target, o options, out *terminal) error {
 	all, err := p.saleList(ctx)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (s listedSale) cells(asOf time.Time) []spreadsheet.Cell {
 }
 
 // showSale tells how one sale stands, and who changed it last.
-func showSale(ctx context.Context, p *place, o options, out *terminal) error {
+func showSale(ctx context.Context, p *target, o options, out *terminal) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	s, made, err := p.saleAndTrail(ctx, o["sale"])
@@ -175,7 +175,7 @@ func (s listedSale) stands() string {
 }
 
 // verdict fails if a sale could not be read, and else with errBroken if the books of one do not balance.
-func (l saleList) verdict(p *place) error {
+func (l saleList) verdict(p *target) error {
 	unread := 0
 	var broken error
 	for _, s := range l.Sales {

@@ -43,11 +43,11 @@ type change struct {
 	// members returns the request's members besides id, action, note and sale; nil: there are none.
 	members func(o options) (map[string]any, error)
 	// confirm, if not nil, asks the operator before the function is asked.
-	confirm func(ctx context.Context, p *place, o options, out *terminal) error
+	confirm func(ctx context.Context, p *target, o options, out *terminal) error
 	would   string // what it would do, to go on behind "it would"
 	open    bool   // a recalled sale refuses it
 	// say describes the sale as it is now, or fails if it is not as asked.
-	say func(c requests.Answer, o options, p *place) (string, error)
+	say func(c requests.Answer, o options, p *target) (string, error)
 }
 
 type mayHappen struct{ error }
@@ -62,7 +62,7 @@ var changes = []change{
 	{
 		action: "pause", short: "Sell no unit any more, until the sale is resumed", example: "flashsale sale pause moutai --note 'wrong price'", done: "PAUSED",
 		would: "be paused: no unit would be sold until it is resumed",
-		say: func(c requests.Answer, _ options, p *place) (string, error) {
+		say: func(c requests.Answer, _ options, p *target) (string, error) {
 			if !c.Paused {
 				return "", errUnsaid
 			}
@@ -76,7 +76,7 @@ var changes = []change{
 	{
 		action: "resume", short: "Let a paused sale go on", example: "flashsale sale resume moutai", sees: true, done: "RESUMED",
 		would: "be resumed", open: true,
-		say: func(c requests.Answer, _ options, _ *place) (string, error) {
+		say: func(c requests.Answer, _ options, _ *target) (string, error) {
 			if c.Paused {
 				return "", errUnsaid
 			}
@@ -87,7 +87,7 @@ var changes = []change{
 		action: "reschedule", short: "Give a sale other instants", example: "flashsale sale reschedule moutai --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z",
 		flags: "opens closes until", sees: true, done: "RESCHEDULED", members: instants("opens closes", "both: --opens 2026-11-11T12:00:00Z --closes 2026-11-11T14:00:00Z"),
 		would: "be rescheduled", open: true,
-		say: func(c requests.Answer, o options, p *place) (string, error) {
+		say: func(c requests.Answer, o options, p *target) (string, error) {
 			if exactly(when(c.OpensAt)) != o["opens"] || exactly(when(c.ClosesAt)) != o["closes"] {
 				return "", errUnsaid
 			}
@@ -105,7 +105,7 @@ var changes = []change{
 		action: "extend", short: "Give all unpaid orders of a sale more time", example: "flashsale sale extend moutai --until 2026-11-12T12:00:00Z",
 		flags: "until", sees: true, done: "EXTENDED", members: instants("until", "one such as --until 2026-11-12T12:00:00Z"),
 		would: "give every unpaid order more time", open: true,
-		say: func(c requests.Answer, o options, _ *place) (string, error) {
+		say: func(c requests.Answer, o options, _ *target) (string, error) {
 			if until, _ := time.Parse(time.RFC3339, o["until"]); when(c.PayUntil).Before(until) { // somebody may have given more
 				return "", errUnsaid
 			}
@@ -116,7 +116,7 @@ var changes = []change{
 		action: "describe", short: "Change what buyers read of a sale", example: "flashsale sale describe moutai --name 'Moutai 2026' --about '53 %'",
 		flags: "name image about link", sees: true, done: "DESCRIBED", members: description,
 		would: "be shown otherwise",
-		say: func(c requests.Answer, o options, _ *place) (string, error) {
+		say: func(c requests.Answer, o options, _ *target) (string, error) {
 			shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
 			for name, asked := range o {
 				if shown, known := shown[name]; known && shown != asked && (name != "name" || asked != "") {
@@ -139,7 +139,7 @@ var changes = []change{
 		action: "add", short: "Add units, once for each id", example: "flashsale sale add moutai --stock 50 --id third-batch",
 		flags: "stock", sees: true, needs: "id", done: "ADDED", members: units,
 		would: "get units more", open: true,
-		say: func(c requests.Answer, o options, p *place) (string, error) {
+		say: func(c requests.Answer, o options, p *target) (string, error) {
 			if !c.Applied {
 				return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
 					o["stock"], o["id"], c.Seeded), nil
@@ -152,7 +152,7 @@ var changes = []change{
 		action: "withdraw", short: "Take unsold units away, once for each id", example: "flashsale sale withdraw moutai --stock 10 --id kept-back",
 		flags: "stock", sees: true, needs: "id", done: "WITHDRAWN", members: units,
 		would: "lose units that nobody holds, as far as there are so many",
-		say: func(c requests.Answer, o options, p *place) (string, error) {
+		say: func(c requests.Answer, o options, p *target) (string, error) {
 			text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, o["stock"], c.Seeded)
 			if !c.Applied {
 				text = fmt.Sprintf("%s: %d of %s units were withdrawn earlier under the name %s, and nothing changed now; %d stay seeded", c.SaleID,
@@ -168,7 +168,7 @@ var changes = []change{
 		action: "recall", short: "End a sale permanently: orders are released, and payments go back", example: "flashsale sale recall moutai --note 'the soles come off'",
 		done: "RECALLED", members: reason, confirm: confirmRecall,
 		would: "be recalled permanently: every order that is not paid would be released, and every payment go back",
-		say: func(c requests.Answer, _ options, p *place) (string, error) {
+		say: func(c requests.Answer, _ options, p *target) (string, error) {
 			if c.RecalledAt == "" || !c.Paused {
 				return "", errUnsaid
 			}
@@ -271,7 +271,7 @@ func (s listedSale) follows(asks sale.Change) bool {
 
 // stored is why the table would refuse the change, as far as it can be read: whoever may change a sale need not be
 // allowed to.
-func (c change) stored(ctx context.Context, p *place, s listedSale, asks sale.Change) error {
+func (c change) stored(ctx context.Context, p *target, s listedSale, asks sale.Change) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return nil
@@ -316,7 +316,7 @@ func reason(o options) (map[string]any, error) {
 }
 
 // confirmRecall says how many orders a recall ends, as the last audit counted them, and asks.
-func confirmRecall(ctx context.Context, p *place, o options, out *terminal) error {
+func confirmRecall(ctx context.Context, p *target, o options, out *terminal) error {
 	if yes, _ := out.command.Flags().GetBool("yes"); yes {
 		return nil
 	}
@@ -348,7 +348,7 @@ func (c change) verb() verb {
 
 // run requests the change and prints the resulting state and the change's id, or fails and says that it was not
 // done. It may have been done if no answer came.
-func (c change) run(ctx context.Context, p *place, o options, out *terminal) error {
+func (c change) run(ctx context.Context, p *target, o options, out *terminal) error {
 	err := c.request(ctx, p, o, out)
 	if _, may := errors.AsType[mayHappen](err); err == nil || may || cli.Code(err) == cli.ExitUsage {
 		return err
@@ -357,7 +357,7 @@ func (c change) run(ctx context.Context, p *place, o options, out *terminal) err
 }
 
 // request asks for the change until there is an answer.
-func (c change) request(ctx context.Context, p *place, o options, out *terminal) (err error) {
+func (c change) request(ctx context.Context, p *target, o options, out *terminal) (err error) {
 	request := map[string]any{}
 	if c.members != nil {
 		if request, err = c.members(o); err != nil {
@@ -402,7 +402,7 @@ func (c change) request(ctx context.Context, p *place, o options, out *terminal)
 	return nil
 }
 
-func (c change) change(ctx context.Context, p *place, o options, out *terminal, request map[string]any, answer any) error {
+func (c change) change(ctx context.Context, p *target, o options, out *terminal, request map[string]any, answer any) error {
 	var err error
 	switch {
 	case c.sees && o["version"] == "":
@@ -429,7 +429,7 @@ func (c change) change(ctx context.Context, p *place, o options, out *terminal, 
 }
 
 // look reads the sale as it is now, shows it, and notes what has thereby been seen of it.
-func (p *place) look(ctx context.Context, o options) error {
+func (p *target) look(ctx context.Context, o options) error {
 	s, err := p.saleNow(ctx, o["sale"])
 	if err != nil {
 		return fmt.Errorf("the sale could not be looked at: %w", err)
@@ -440,7 +440,7 @@ func (p *place) look(ctx context.Context, o options) error {
 }
 
 // dryRun looks at the sale and its trail and says what the change would do, or why it would be refused.
-func (c change) dryRun(ctx context.Context, p *place, o options, members map[string]any, out *terminal) error {
+func (c change) dryRun(ctx context.Context, p *target, o options, members map[string]any, out *terminal) error {
 	s, made, err := p.saleAndTrail(ctx, o["sale"])
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ var looked = regexp.MustCompile(`(?m)^moutai is \w+, sells from .*\n`)
 func TestASaleIsChangedThroughOperateFunction(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.create(sale.Creation{SaleID: "moutai", Name: "Moutai", Stock: 100, Shards: 2})
-		saw, actor := "", w.place.found.Operator(t.Context()).Actor
+		saw, actor := "", w.target.found.Operator(t.Context()).Actor
 		of := func(id string) string {
 			return "this is change " + id + ": with --id " + id + "(saw) the same command changes nothing more\n"
 		}
@@ -56,7 +56,7 @@ func TestASaleIsChangedThroughOperateFunction(t *testing.T) {
 				"this is change x2: with --id x2 the same command changes nothing more\n", 0},
 			{"pause --id p9", "moutai has been paused since 12:00:00Z: no unit is sold any more, because it was recalled\nthis is change p9: with --id p9 the same command changes nothing more\n", 0},
 		} {
-			said, code := w.place.does(t, "sale "+tt.command, "--sale", "moutai")
+			said, code := w.target.does(t, "sale "+tt.command, "--sale", "moutai")
 			tt.want = strings.ReplaceAll(tt.want, "(saw)", " --version "+saw)
 			if one, _, err := w.book.Standing(t.Context(), "moutai"); err == nil && code == cli.ExitFine {
 				saw = one.Sale.ReadVersion().Text("moutai")
@@ -116,7 +116,7 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 		gone, end := io.Pipe()
 		_ = end.CloseWithError(nil)
 		_ = gone.CloseWithError(nil) // each write fails
-		said, code := w.place.at(t.Context(), nil, end, "sale", "pause", "moutai")
+		said, code := w.target.at(t.Context(), nil, end, "sale", "pause", "moutai")
 		if made(3); code != cli.ExitUnknown || strings.Contains(said, "NOT PAUSED") || !strings.Contains(said, "this is change") {
 			t.Errorf("exit %d, %q", code, said)
 		}
@@ -175,10 +175,10 @@ func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
 				}
 				return fmt.Appendf(nil, `{"statusCode":200,"body":%q}`, tt.counted), nil
 			}
-			said, code := w.place.at(t.Context(), typing(tt.typed), nil, "sale", "recall", "moutai", "--note", "soles")
-			asked := tt.counted == "" || strings.HasPrefix(said, w.place.name()+":\nmoutai has ")
+			said, code := w.target.at(t.Context(), typing(tt.typed), nil, "sale", "recall", "moutai", "--note", "soles")
+			asked := tt.counted == "" || strings.HasPrefix(said, w.target.name()+":\nmoutai has ")
 			if (code == cli.ExitFine) != tt.recalls || changed != tt.recalls || !asked || !strings.Contains(said, tt.want) {
-				t.Errorf("%s: exit %d, %q, want %q, asked with the name %s", name, code, said, tt.want, w.place.name())
+				t.Errorf("%s: exit %d, %q, want %q, asked with the name %s", name, code, said, tt.want, w.target.name())
 			}
 		})
 	}
@@ -192,8 +192,8 @@ func TestAStackOfAnotherReleaseIsTold(t *testing.T) {
 	const (
 		paused = `{"statusCode":200,"body":"{\"saleId\":\"moutai\",\"paused\":true,\"changedAt\":\"2026-11-11T12:00:00Z\"}"}`
 		story  = `{"statusCode":200,"body":"{\"saleId\":\"moutai\",\"state\":\"NONE\",\"lines\":[{\"text\":\"alice has no claim\"}],\"forBuyer\":\"none\"}"}`
-		older  = "the stack runs 0.1.0, and this is flashsale " + sale.Release + ": use that release's, or deploy this one"
-		newer  = "the stack is newer than the command: the stack runs 99.0.0, this is flashsale " + sale.Release + ": get that release"
+		older  = "the stack runs 0.1.0, and this is flashsale " + sale.ProgramVersion + ": use that release's, or deploy this one"
+		newer  = "the stack is newer than the command: the stack runs 99.0.0, this is flashsale " + sale.ProgramVersion + ": get that release"
 	)
 	for _, tt := range []struct {
 		release, answer, command string
@@ -213,7 +213,7 @@ func TestAStackOfAnotherReleaseIsTold(t *testing.T) {
 		{"0.1.0", problem("internal"), "order resend moutai", cli.ExitUnknown, older},
 		{"0.1.0", problem("internal"), "queue redrive", cli.ExitUnknown, older},
 		{"0.1.0", strings.Replace(problem("invalid-request"), "500", "400", 1), "sale pause moutai", cli.ExitBad, "NOT PAUSED: invalid-request"},
-		{sale.Release, problem("internal"), "refund list moutai", cli.ExitUnknown, "flashsale: the list is not complete: refunds of moutai: internal\n"},
+		{sale.ProgramVersion, problem("internal"), "refund list moutai", cli.ExitUnknown, "flashsale: the list is not complete: refunds of moutai: internal\n"},
 		{"", problem("internal"), "queue redrive", cli.ExitUnknown, "flashsale: internal\n"},
 	} {
 		var stack *httptest.Server
@@ -224,7 +224,7 @@ func TestAStackOfAnotherReleaseIsTold(t *testing.T) {
 			}
 			fmt.Fprint(rw, tt.answer)
 		}))
-		(&place{}).says(t, tt.command+" --url "+stack.URL, tt.code, tt.want)
+		(&target{}).says(t, tt.command+" --url "+stack.URL, tt.code, tt.want)
 		stack.Close()
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"flashsale/infra/kit/spreadsheet"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
+	system "flashsale/infra/ops/target"
 	requests "flashsale/shared/change"
 	"flashsale/shared/currency"
 	"flashsale/shared/sale"
@@ -30,7 +30,7 @@ var createVerb = verb{
 // maxFile is the longest file of create, in bytes: a group's sales have less.
 const maxFile = 1 << 20
 
-func create(ctx context.Context, p *place, o options, out *terminal) error {
+func create(ctx context.Context, p *target, o options, out *terminal) error {
 	text, err := cli.ReadFile(out.command, o["file"], maxFile)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func create(ctx context.Context, p *place, o options, out *terminal) error {
 	return nil
 }
 
-func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error {
+func preview(ctx context.Context, p *target, sales []wanted, out *terminal) error {
 	now, text := time.Now(), spreadsheet.Text
 	var refused, unknown error
 	exist, failure := p.saleList(ctx)
@@ -144,7 +144,7 @@ func preview(ctx context.Context, p *place, sales []wanted, out *terminal) error
 }
 
 // compare refuses a sale of a file that was created before with other contents, by what the table has of its creation.
-func (p *place) compare(ctx context.Context, w wanted) error {
+func (p *target) compare(ctx context.Context, w wanted) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (p *place) compare(ctx context.Context, w wanted) error {
 }
 
 // notCreated is a bad answer: why the stack refuses a sale of a file.
-func (p *place) notCreated(w wanted, err error) error {
+func (p *target) notCreated(w wanted, err error) error {
 	refused, _ := errors.AsType[*sale.Error](err)
 	return cli.Bad(fmt.Errorf("NOT CREATED: %s: %s (%s prints what is there)", w.SaleID, refused.Detail, p.flashsale("sale export "+w.SaleID)))
 }
@@ -188,7 +188,7 @@ func (w wanted) among(exist []listedSale) string {
 
 // createAll creates sales in turn and passes what becomes of each to report. It stops at the first that fails; the
 // same again goes on there.
-func (p *place) createAll(ctx context.Context, sales []wanted, report func(wanted, requests.Answer)) error {
+func (p *target) createAll(ctx context.Context, sales []wanted, report func(wanted, requests.Answer)) error {
 	for i, w := range sales {
 		var m requests.Answer
 		w.request["id"] = "create-" + rand.Text()

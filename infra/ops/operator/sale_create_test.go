@@ -230,13 +230,13 @@ func TestSalesAreCreatedFromAFileAndComparedWithWhatIsThere(t *testing.T) {
 		w.says(of("saleId: 40", "saleId: 41")+" --dry-run", cli.ExitBad, "NOT CREATED: the group runner would have 31 sales, and cannot have more than 30")
 
 		trail, _, err := w.book.Trail(t.Context(), "40", 9)
-		if err != nil || len(trail) != 1 || trail[0].Actor != w.place.asker.Actor {
+		if err != nil || len(trail) != 1 || trail[0].Actor != w.target.asker.Actor {
 			t.Errorf("who created it is not in the trail: %+v (%v)", trail, err)
 		}
 		w.invoke = func([]byte) ([]byte, error) { return nil, errors.New("no answer") }
 		w.says(of("", "")+" --dry-run", cli.ExitUnknown, runner("unknown", "unknown", "unknown")...)
 		for stdin, want := range map[string]string{"": "stdin is empty", strings.Repeat("#", maxFile+1): "- has more than 1,048,576 bytes"} {
-			if said, code := w.place.at(t.Context(), strings.NewReader(stdin), nil, "create", "-"); code != cli.ExitUsage || !strings.Contains(said, want) {
+			if said, code := w.target.at(t.Context(), strings.NewReader(stdin), nil, "create", "-"); code != cli.ExitUsage || !strings.Contains(said, want) {
 				t.Errorf("exit %d, %s", code, said)
 			}
 		}

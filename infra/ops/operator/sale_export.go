@@ -34,7 +34,7 @@ var exportVerb = verb{
 	again:   "the file is not complete: repeat the command", run: export,
 }
 
-func export(ctx context.Context, p *place, o options, out *terminal) error {
+func export(ctx context.Context, p *target, o options, out *terminal) error {
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/template"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
+	system "flashsale/infra/ops/target"
 	"flashsale/shared/eventbus"
 	"flashsale/shared/ledger"
 )
@@ -35,13 +35,13 @@ var callTime, callPause = system.CallTime, system.Pause
 
 func retryer() aws.Retryer { return system.Retryer(callPause) }
 
-// place is the system on which a command works: one that is found, or a table and queues on AWS alone.
-type place struct {
+// target is the system on which a command works: one that is found, or a table and queues on AWS alone.
+type target struct {
 	where    *system.Flags
 	tolerant bool      // of a stack that is newer than the command, with a warning
 	errors   io.Writer // where it warns
 
-	found *system.Place    // once it is known
+	found *system.Target   // once it is known
 	asker *client.Operator // once it has asked
 	db    database         // of a test, in place of the table's
 }
@@ -52,7 +52,7 @@ type database interface {
 }
 
 // find finds the system. Of a given table, it is the table and the given queues alone.
-func (p *place) find(ctx context.Context) (where system.Place, err error) {
+func (p *target) find(ctx context.Context) (where system.Target, err error) {
 	if p.found != nil {
 		return *p.found, nil
 	}
@@ -73,8 +73,8 @@ func (p *place) find(ctx context.Context) (where system.Place, err error) {
 }
 
 // name names the system, to whom is asked whether it is meant.
-func (p *place) name() string {
-	var found system.Place
+func (p *target) name() string {
+	var found system.Target
 	if p.found != nil {
 		found = *p.found
 	}
@@ -82,7 +82,7 @@ func (p *place) name() string {
 }
 
 // flashsale is a command line, with values from elsewhere, that works on the same system.
-func (p *place) flashsale(command string, values ...string) string {
+func (p *target) flashsale(command string, values ...string) string {
 	for _, value := range values {
 		command += " " + cli.Quote(value)
 	}
@@ -91,7 +91,7 @@ func (p *place) flashsale(command string, values ...string) string {
 
 // open finds the system and returns the AWS configuration for one of its services, with time limits: the SDK's
 // default has none. The local stack's service is at an endpoint of its own.
-func (p *place) open(ctx context.Context, endpoint func(system.Place) string) (system.Place, aws.Config, error) {
+func (p *target) open(ctx context.Context, endpoint func(system.Target) string) (system.Target, aws.Config, error) {
 	where, err := p.find(ctx)
 	if err == nil && where.Table == "" {
 		err = cli.Usagef("the address of an API is not enough, because its table is read: give --env, --stack or --table")
@@ -111,11 +111,11 @@ func (p *place) open(ctx context.Context, endpoint func(system.Place) string) (s
 }
 
 // dynamodb opens the table; the changes apply to the client's options.
-func (p *place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) (database, string, error) {
+func (p *target) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) (database, string, error) {
 	if p.db != nil {
 		return p.db, "T", nil
 	}
-	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.DynamoDB })
+	where, cfg, err := p.open(ctx, func(w system.Target) string { return w.DynamoDB })
 	if err != nil {
 		return nil, "", err
 	}
@@ -123,7 +123,7 @@ func (p *place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options))
 }
 
 // ledger opens the table as the functions do. It has its own retries.
-func (p *place) ledger(ctx context.Context) (*ledger.Ledger, error) {
+func (p *target) ledger(ctx context.Context) (*ledger.Ledger, error) {
 	db, table, err := p.dynamodb(ctx, ledger.OneAttempt)
 	if err != nil {
 		return nil, err
@@ -131,8 +131,8 @@ func (p *place) ledger(ctx context.Context) (*ledger.Ledger, error) {
 	return ledger.New(db, table, ledger.Options{}), nil
 }
 
-func (p *place) deadLetterQueue(ctx context.Context) (api *sqs.Client, queue string, err error) {
-	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.SQS })
+func (p *target) deadLetterQueue(ctx context.Context) (api *sqs.Client, queue string, err error) {
+	where, cfg, err := p.open(ctx, func(w system.Target) string { return w.SQS })
 	if err == nil && where.OrderDeadLetterQueue == "" {
 		err = cli.Usagef("a table has no queues: give --dead-letter-queue, too, or --env")
 	}
@@ -146,8 +146,8 @@ func (p *place) deadLetterQueue(ctx context.Context) (api *sqs.Client, queue str
 // system's own. It has its own retries. EventBridge accepts events for a bus that does not
 // exist, and loses them. So another bus must be seen to exist, and the system's own must not be
 // seen to be missing: whoever may publish to it need not be allowed to look at it.
-func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string, error) {
-	where, cfg, err := p.open(ctx, func(w system.Place) string { return w.EventBridge })
+func (p *target) events(ctx context.Context, name string) (*eventbus.Bus, string, error) {
+	where, cfg, err := p.open(ctx, func(w system.Target) string { return w.EventBridge })
 	if err != nil {
 		return nil, "", err
 	}
@@ -165,9 +165,9 @@ func (p *place) events(ctx context.Context, name string) (*eventbus.Bus, string,
 	return eventbus.New(api, name, rand.Float64), name, nil
 }
 
-func (p *place) system(ctx context.Context) (system.Place, error) {
+func (p *target) system(ctx context.Context) (system.Target, error) {
 	if p.found == nil && p.where.Table != "" {
-		return system.Place{}, system.ErrTableAlone
+		return system.Target{}, system.ErrTableAlone
 	}
 	where, err := p.find(ctx)
 	if err == nil && where.Client == nil {

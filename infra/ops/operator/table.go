@@ -21,20 +21,20 @@ import (
 var errLacking = cli.Bad(errors.New("the table is not whole"))
 
 // replayTable writes what a restored table lacks, unless something contradicts it.
-func replayTable(ctx context.Context, p *place, o options, out *terminal) error {
+func replayTable(ctx context.Context, p *target, o options, out *terminal) error {
 	if p.where.Table == "" {
 		return cli.Usagef("the table of a running stack is not replayed into: give the restored one by its name (--table), before a stack uses it")
 	}
 	return p.restore(ctx, o, out, !o.has("dry-run"))
 }
 
-func checkTable(ctx context.Context, p *place, o options, out *terminal) error {
+func checkTable(ctx context.Context, p *target, o options, out *terminal) error {
 	return p.restore(ctx, o, out, false)
 }
 
 // restore says what a restored table lacks, and asks before it writes that. It fails with errLacking if the table
 // lacks something in the end, or if there is something that a person must decide.
-func (p *place) restore(ctx context.Context, o options, out *terminal, write bool) error {
+func (p *target) restore(ctx context.Context, o options, out *terminal, write bool) error {
 	source, restoredTo, err := facts(out.command, o["at"], o["log"], o["events"])
 	if err != nil {
 		return err

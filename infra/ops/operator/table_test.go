@@ -98,7 +98,7 @@ func replay(t *testing.T, log, events string) string {
 
 func TestARestoredTableIsCheckedAndThenReplayedOnceUnlessTheFilesContradictIt(t *testing.T) {
 	selling(t, sale.Creation{Stock: 4}, func(t *testing.T, w *world) {
-		w.place = &place{db: w.db}
+		w.target = &target{db: w.db}
 		w.ordered("alice")
 		w.ok(w.book.Withdraw(t.Context(), sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 1}))
 		before := w.db.Snapshot()

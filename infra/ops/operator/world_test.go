@@ -25,7 +25,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
-	system "flashsale/infra/ops/place"
+	system "flashsale/infra/ops/target"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -40,7 +40,7 @@ type world struct {
 	db     *dynamotest.DB
 	book   *ledger.Ledger
 	invoke func(payload []byte) (answer []byte, err error) // OperateFunction
-	place  *place
+	target *target
 
 	handler.Stack        // nobody asks for what is not here
 	reconciles    string // what ReconcileFunction answers
@@ -83,8 +83,8 @@ func in(t *testing.T, test func(t *testing.T, w *world)) {
 		h := handler.New(w.book, telemetry.New(io.Discard, "operate", time.Now), func() time.Time { return time.Now().Round(0) })
 		h.Stack = w
 		w.invoke = func(payload []byte) ([]byte, error) { return h.Invoke(context.WithoutCancel(t.Context()), payload) }
-		w.place = invoking(func(payload []byte) ([]byte, error) { return w.invoke(payload) })
-		w.place.db = w.db
+		w.target = invoking(func(payload []byte) ([]byte, error) { return w.invoke(payload) })
+		w.target.db = w.db
 		test(t, w)
 	})
 }
@@ -100,8 +100,8 @@ func selling(t *testing.T, c sale.Creation, test func(t *testing.T, w *world)) {
 }
 
 // invoking is the environment dev, whose OperateFunction is invoked so.
-func invoking(invoke func(payload []byte) (answer []byte, err error)) *place {
-	return &place{where: &system.Flags{Env: "dev"}, found: &system.Place{System: client.System{Client: client.New("", client.Options{Invoke: func(_ context.Context, function string, payload []byte) (client.Answer, error) {
+func invoking(invoke func(payload []byte) (answer []byte, err error)) *target {
+	return &target{where: &system.Flags{Env: "dev"}, found: &system.Target{System: client.System{Client: client.New("", client.Options{Invoke: func(_ context.Context, function string, payload []byte) (client.Answer, error) {
 		if function != client.OperateFunction {
 			return client.Answer{}, errors.New(function + " is asked")
 		}
@@ -114,7 +114,7 @@ func invoking(invoke func(payload []byte) (answer []byte, err error)) *place {
 }
 
 // answering is that with a function that has one answer to everything.
-func answering(body string) *place {
+func answering(body string) *target {
 	return invoking(func([]byte) ([]byte, error) { return json.Marshal(map[string]any{"statusCode": 200, "body": body}) })
 }
 
@@ -201,8 +201,8 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// at runs a command line at a place. Without an out, stdout is said with stderr, in their order.
-func (p *place) at(ctx context.Context, stdin io.Reader, out io.Writer, words ...string) (said string, code int) {
+// at runs a command line on a target. Without an out, stdout is said with stderr, in their order.
+func (p *target) at(ctx context.Context, stdin io.Reader, out io.Writer, words ...string) (said string, code int) {
 	var where system.Flags
 	if p.where != nil {
 		where = *p.where
@@ -220,8 +220,8 @@ func (p *place) at(ctx context.Context, stdin io.Reader, out io.Writer, words ..
 	return both.String(), code
 }
 
-// does runs a command line at a place, whose words are separated by blanks; more words may have some.
-func (p *place) does(t *testing.T, command string, more ...string) (said string, code int) {
+// does runs a command line on a target, whose words are separated by blanks; more words may have some.
+func (p *target) does(t *testing.T, command string, more ...string) (said string, code int) {
 	t.Helper()
 	return p.at(t.Context(), nil, nil, append(strings.Fields(command), more...)...)
 }
@@ -230,12 +230,12 @@ func (p *place) does(t *testing.T, command string, more ...string) (said string,
 func (w *world) data(command string) string {
 	w.Helper()
 	var out bytes.Buffer
-	w.place.at(w.Context(), nil, &out, strings.Fields(command)...)
+	w.target.at(w.Context(), nil, &out, strings.Fields(command)...)
 	return out.String()
 }
 
 // says checks what a command says, with any blanks as one, and its exit code.
-func (p *place) says(t *testing.T, command string, code int, want ...string) (said string) {
+func (p *target) says(t *testing.T, command string, code int, want ...string) (said string) {
 	t.Helper()
 	said, got := p.does(t, command)
 	if got != code {
@@ -247,7 +247,7 @@ func (p *place) says(t *testing.T, command string, code int, want ...string) (sa
 
 func (w *world) says(command string, code int, want ...string) string {
 	w.Helper()
-	return w.place.says(w.T, command, code, want...)
+	return w.target.says(w.T, command, code, want...)
 }
 
 func contains(t *testing.T, text string, want ...string) {

@@ -10,18 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 // output is where the plan is written.
 type output struct {
-	to    place.Flags // whose environment's parameters to write; none means no parameters
-	opens time.Time   // when the sale opens
-	out   io.Writer   // of what is for people
+	to    target.Flags // whose environment's parameters to write; none means no parameters
+	opens time.Time    // when the sale opens
+	out   io.Writer    // of what is for people
 }
 
 // Command is `plan`.
-func Command(where *place.Flags) *cobra.Command {
+func Command(where *target.Flags) *cobra.Command {
 	var w wish
 	var environment, opens string
 	var rested bool
@@ -31,7 +31,7 @@ func Command(where *place.Flags) *cobra.Command {
   flashsale plan --users 500000 --stock 10000 --peak 50000 --apply dev --opens 2026-11-11T12:00:00Z
   flashsale plan --apply dev --rest`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o := output{to: place.Flags{Env: environment, Config: where.Config}, out: c.OutOrStdout()}
+			o := output{to: target.Flags{Env: environment, Config: where.Config}, out: c.OutOrStdout()}
 			isJSON := cli.Form(c) == cli.JSON
 			if isJSON {
 				o.out = c.ErrOrStderr()

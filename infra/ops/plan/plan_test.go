@@ -22,7 +22,7 @@ import (
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/deploy/price"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 func wished(users int, stock int64, peak float64) wish {
@@ -31,7 +31,7 @@ func wished(users int, stock int64, peak float64) wish {
 
 func printed(t *testing.T, out io.Writer, flags string) int {
 	t.Helper()
-	c := Command(&place.Flags{})
+	c := Command(&target.Flags{})
 	c.SetOut(out)
 	c.SetErr(out)
 	return cli.Execute(t.Context(), c, strings.Fields(flags))
@@ -317,7 +317,7 @@ var opens = time.Date(2030, 11, 11, 12, 0, 0, 0, time.UTC)
 // applied is an environment to apply plans to.
 func applied(t *testing.T) output {
 	t.Helper()
-	o := output{to: place.Flags{Config: filepath.Join(t.TempDir(), "samconfig.toml"), Env: "dev"}, opens: opens, out: io.Discard}
+	o := output{to: target.Flags{Config: filepath.Join(t.TempDir(), "samconfig.toml"), Env: "dev"}, opens: opens, out: io.Discard}
 	text := "[dev.deploy.parameters]\nregion = \"us-east-1\"\nparameter_overrides = [\"CreateUserPool=true\"]\n"
 	if err := os.WriteFile(o.to.Config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

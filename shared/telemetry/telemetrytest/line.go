@@ -93,7 +93,7 @@ func (l *Line) common() error {
 			errs = append(errs, fmt.Errorf("%s is %v", name, l.Fields[name]))
 		}
 	}
-	if l.Fields["version"] != sale.Release {
+	if l.Fields["version"] != sale.ProgramVersion {
 		errs = append(errs, fmt.Errorf("version is %v", l.Fields["version"]))
 	}
 	delete(l.Fields, "version")

@@ -24,7 +24,7 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 // Account looks at an AWS account and at issuers.
@@ -69,7 +69,7 @@ func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error)
 
 // deployed adds what the stack has so far: its parameters, and the warm throughput of a table of its own.
 func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
-	found, err := place.DescribeStack(ctx, a.AWS, stack)
+	found, err := target.DescribeStack(ctx, a.AWS, stack)
 	if errors.Is(err, client.ErrNoSystem) || err == nil && found.StackStatus == cloudformation.StackStatusReviewInProgress {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/infra/ops/place"
-	"flashsale/infra/ops/place/placetest"
+	"flashsale/infra/ops/target"
+	"flashsale/infra/ops/target/targettest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -24,8 +24,8 @@ import (
 // account is one whose services answer so.
 func account(t *testing.T, answers map[string]string) Account {
 	t.Helper()
-	placetest.Account(t, placetest.Services(answers))
-	cfg, err := place.Config(t.Context(), "")
+	targettest.Account(t, targettest.Services(answers))
+	cfg, err := target.Config(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 		{"a stack", deployed, own},
 		{"a stack on an existing table", strings.NewReplacer("AlarmEmail", "ExistingTable", "ops@shop.example", "shop-Ledger-1").Replace(deployed), existing},
 	} {
-		answers := placetest.Quotas(1000, 470)
+		answers := targettest.Quotas(1000, 470)
 		answers["DescribeStacks"], answers["DescribeTable"] = tt.stack, `{"Table":{"WarmThroughput":{"ReadUnitsPerSecond":20000,"WriteUnitsPerSecond":40000,"Status":"ACTIVE"}}}`
 		if got, err := account(t, answers).Limits(t.Context(), "shop"); err != nil || !cmp.Equal(tt.want, got) {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, cmp.Diff(tt.want, got))
@@ -63,13 +63,13 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 }
 
 func TestWhatTheAccountDoesNotAnswerIsAnError(t *testing.T) {
-	for action := range placetest.Quotas(0, 0) {
+	for action := range targettest.Quotas(0, 0) {
 		for _, answer := range []string{"refused: AccessDeniedException: User: me", "{}"} {
-			answers := placetest.Quotas(1000, 470)
+			answers := targettest.Quotas(1000, 470)
 			if answers[action] = answer; action == "GetCallerIdentity" && answer == "{}" {
 				continue
 			}
-			if l, err := account(t, answers).Limits(t.Context(), "shop"); err == nil || answer != "{}" && !strings.Contains(place.Explain(err).Error(), "AWS does not allow it to these credentials: me") {
+			if l, err := account(t, answers).Limits(t.Context(), "shop"); err == nil || answer != "{}" && !strings.Contains(target.Explain(err).Error(), "AWS does not allow it to these credentials: me") {
 				t.Errorf("%s is answered %s: %+v, %v, want an error that says so", action, answer, l, err)
 			}
 		}

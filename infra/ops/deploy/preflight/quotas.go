@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place"
+	"flashsale/infra/ops/target"
 )
 
 // keptFree is the part of an account's concurrency that Lambda does not allow to be
@@ -36,7 +36,7 @@ type Limits struct {
 func (r *report) quotas(ctx context.Context) {
 	l, err := r.Lookup.Limits(ctx, r.Stack)
 	if err != nil {
-		r.add(Unread, "quotas", "the account's limits cannot be read: %v", place.Explain(err))
+		r.add(Unread, "quotas", "the account's limits cannot be read: %v", target.Explain(err))
 		return
 	}
 	r.add(OK, "account", "%s", l.Account)

@@ -1,4 +1,4 @@
-package place
+package target
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/ssocreds"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/ops/place/placetest"
+	"flashsale/infra/ops/target/targettest"
 )
 
 // profiles of ~/.aws/config, one of each kind.
@@ -63,7 +63,7 @@ credential_process = /bin/echo hello {"SecretAccessKey":"S"}
 // as signs in with a profile, where these services are AWS.
 func as(t *testing.T, profile string, services http.HandlerFunc) {
 	t.Helper()
-	placetest.Account(t, services)
+	targettest.Account(t, services)
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "config"), []byte(profiles), 0o600); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ const (
 
 func TestWhyCredentialsDoNotDoIsOneSentence(t *testing.T) {
 	refuse := func(code, message string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { placetest.Refuse(w, r, code, message) }
+		return func(w http.ResponseWriter, r *http.Request) { targettest.Refuse(w, r, code, message) }
 	}
 	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	none := func(*testing.T) {}
@@ -180,10 +180,10 @@ func TestAStackIsMissingInTheRegionThatWasAsked(t *testing.T) {
 				fmt.Fprint(w, `{"roleCredentials":{"accessKeyId":"A","secretAccessKey":"S","sessionToken":"T","expiration":4070908800000}}`)
 				return
 			}
-			if got := placetest.RegionOf(r); got != tt.want {
+			if got := targettest.RegionOf(r); got != tt.want {
 				t.Errorf("%s: CloudFormation is asked in %s, want %s", tt.name, got, tt.want)
 			}
-			placetest.Refuse(w, r, "ValidationError", "Stack with id shop does not exist")
+			targettest.Refuse(w, r, "ValidationError", "Stack with id shop does not exist")
 		})
 		token(t, time.Now().Add(time.Hour), "")
 		t.Setenv("AWS_REGION", tt.variable)
@@ -211,7 +211,7 @@ func TestACodeOfAnMFADeviceIsAskedForOnce(t *testing.T) {
 		calls = append(calls, action)
 		switch {
 		case action == "AssumeRole" && (r.FormValue("TokenCode") != "123456" || r.FormValue("SerialNumber") != "arn:aws:iam::1:mfa/ada" || r.FormValue("DurationSeconds") != "3600"):
-			placetest.Refuse(w, r, "AccessDenied", "MultiFactorAuthentication failed with invalid MFA one time pass code. ")
+			targettest.Refuse(w, r, "AccessDenied", "MultiFactorAuthentication failed with invalid MFA one time pass code. ")
 		case action == "AssumeRole":
 			fmt.Fprint(w, assumed)
 		case action == "DescribeStacks":

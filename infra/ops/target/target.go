@@ -1,6 +1,6 @@
-// Package place finds a running system: the local stack by its address, or a deployed one by
+// Package target finds a running system: the local stack by its address, or a deployed one by
 // its CloudFormation stack. Callers then treat both alike.
-package place
+package target
 
 import (
 	"cmp"
@@ -24,8 +24,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Place is a running system and where it was found.
-type Place struct {
+// Target is a running system and where it was found.
+type Target struct {
 	client.System
 	// Functions maps the logical ids of invocable functions to their names on AWS.
 	Functions map[string]string
@@ -48,15 +48,15 @@ var ErrNewer = errors.New("the stack is newer than the command")
 
 // Find locates the parts of a system. It fails with client.ErrNoSystem if there is none. With ErrNewer it
 // returns it, too: only who stops something may go on.
-func Find(ctx context.Context, w Wanted) (Place, error) {
+func Find(ctx context.Context, w Wanted) (Target, error) {
 	p, err := find(ctx, w)
-	if err == nil && semver.Compare("v"+p.Version, "v"+sale.Release) > 0 {
-		err = fmt.Errorf("%w: the stack runs %s, this is flashsale %s: get that release", ErrNewer, p.Version, sale.Release)
+	if err == nil && semver.Compare("v"+p.Version, "v"+sale.ProgramVersion) > 0 {
+		err = fmt.Errorf("%w: the stack runs %s, this is flashsale %s: get that release", ErrNewer, p.Version, sale.ProgramVersion)
 	}
 	return p, Explain(err)
 }
 
-func find(ctx context.Context, w Wanted) (p Place, err error) {
+func find(ctx context.Context, w Wanted) (p Target, err error) {
 	if w.Stack != "" {
 		return deployed(ctx, w)
 	}
@@ -75,7 +75,7 @@ func find(ctx context.Context, w Wanted) (p Place, err error) {
 	return p, err
 }
 
-func deployed(ctx context.Context, w Wanted) (p Place, err error) {
+func deployed(ctx context.Context, w Wanted) (p Target, err error) {
 	if p.AWS, err = Config(ctx, w.Region); err != nil {
 		return p, err
 	}
@@ -119,7 +119,7 @@ func DescribeStack(ctx context.Context, cfg aws.Config, stack string) (s types.S
 }
 
 // Parts are the physical ids of a deployed stack's resources by type and logical id; nil of any other system.
-func (p *Place) Parts(ctx context.Context) (map[string]map[string]string, error) {
+func (p *Target) Parts(ctx context.Context) (map[string]map[string]string, error) {
 	if p.parts != nil || p.Stack == "" {
 		return p.parts, nil
 	}
@@ -177,7 +177,7 @@ func invoker(api *lambda.Client, names map[string]string) client.Invoke {
 }
 
 // issuer is a deployed stack's user pool; it has no id if the stack has none.
-func (p *Place) issuer(ctx context.Context) (userPool, error) {
+func (p *Target) issuer(ctx context.Context) (userPool, error) {
 	parts, err := p.Parts(ctx)
 	return userPool{
 		api: cognito.NewFromConfig(p.AWS),
@@ -190,7 +190,7 @@ var ErrNoIssuer = errors.New("the system has no issuer of its own: get access to
 
 // Tokens gets the access tokens of n different users whose names have the prefix. It fails with ErrNoIssuer, and
 // with ErrNotAllowed if the user pool does not admit test users.
-func (p *Place) Tokens(ctx context.Context, prefix string, n int) ([]string, error) {
+func (p *Target) Tokens(ctx context.Context, prefix string, n int) ([]string, error) {
 	var pool userPool
 	var err error
 	if !p.Local {

@@ -1,4 +1,4 @@
-package place
+package target
 
 import (
 	"github.com/spf13/cobra"

@@ -1,4 +1,4 @@
-package place
+package target
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ const callerTime = 3 * time.Second
 // Operator returns how to ask the system's OperateFunction: by invoking it, on AWS in the name of the
 // owner of the credentials, as STS gives it, on the local stack or if that is not known in time in that
 // of this machine's user. The function takes the name as it is told.
-func (p *Place) Operator(ctx context.Context) client.Operator {
+func (p *Target) Operator(ctx context.Context) client.Operator {
 	o := client.Operator{Client: p.Client, Actor: machineUser()}
 	if p.Stack != "" {
 		ctx, cancel := context.WithTimeout(ctx, callerTime)

@@ -1,4 +1,4 @@
-package place
+package target
 
 import (
 	"context"
@@ -24,17 +24,17 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
-	"flashsale/infra/ops/place/placetest"
+	"flashsale/infra/ops/target/targettest"
 )
 
 // deployedAt is the stack shop in an account whose services the handler is.
-func deployedAt(t *testing.T, services http.HandlerFunc) Place {
+func deployedAt(t *testing.T, services http.HandlerFunc) Target {
 	t.Helper()
-	placetest.Account(t, services)
-	placetest.Stack(t, nil)
+	targettest.Account(t, services)
+	targettest.Stack(t, nil)
 	pause = 0
 	t.Cleanup(func() { pause = Pause })
-	p, err := Find(t.Context(), Wanted{Stack: "shop", Region: placetest.Region})
+	p, err := Find(t.Context(), Wanted{Stack: "shop", Region: targettest.Region})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,14 +42,14 @@ func deployedAt(t *testing.T, services http.HandlerFunc) Place {
 }
 
 func TestADeployedStackIsFoundByItsName(t *testing.T) {
-	placetest.Offline(t)
+	targettest.Offline(t)
 	for _, tt := range []struct{ name, url, front, want string }{
 		{"by its API", "", "", "https://abc.test"},
 		{"behind a front", "", "https://cdn.test", "https://cdn.test"},
 		{"at an address of its own", "https://own.test", "https://cdn.test", "https://own.test"},
 	} {
-		placetest.Stack(t, map[string]string{"FrontUrl": tt.front})
-		p, err := Find(t.Context(), Wanted{Stack: "shop", URL: tt.url, Region: placetest.Region})
+		targettest.Stack(t, map[string]string{"FrontUrl": tt.front})
+		p, err := Find(t.Context(), Wanted{Stack: "shop", URL: tt.url, Region: targettest.Region})
 		if err != nil || p.API != tt.want || p.Table != "shop-T" || p.EventBus != "shop-orders" || p.Version != "0.6.0" || p.Functions[client.SeedFunction] != "shop-Seed" || p.Local {
 			t.Errorf("%s: %+v, %v, want %s", tt.name, p, err, tt.want)
 		}
@@ -64,13 +64,13 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 }
 
 func TestAQuestionNamesTheSystemAndItsEnvironment(t *testing.T) {
-	on := func(stack string) Place { return Place{Stack: stack, AWS: aws.Config{Region: "eu-west-1"}} }
+	on := func(stack string) Target { return Target{Stack: stack, AWS: aws.Config{Region: "eu-west-1"}} }
 	for want, name := range map[string]string{
 		"stack shop, environment prod, in eu-west-1": (&Flags{Env: "prod"}).Name(on("shop")),
 		"stack shop, in eu-west-1":                   (&Flags{Stack: "shop"}).Name(on("shop")),
 		"table T in eu-west-1":                       (&Flags{Table: "T"}).Name(on("")),
-		"the local stack at http://127.0.0.1:3000":   (&Flags{URL: LocalURL}).Name(Place{System: client.System{Local: true, Client: client.New(LocalURL, client.Options{})}}),
-		"the system at https://a.test":               (&Flags{URL: "https://a.test"}).Name(Place{}),
+		"the local stack at http://127.0.0.1:3000":   (&Flags{URL: LocalURL}).Name(Target{System: client.System{Local: true, Client: client.New(LocalURL, client.Options{})}}),
+		"the system at https://a.test":               (&Flags{URL: "https://a.test"}).Name(Target{}),
 	} {
 		if name != want {
 			t.Errorf("got %q, want %q", name, want)
@@ -105,9 +105,9 @@ func TestTwoDefaultsThatNameTwoSystemsAreRefused(t *testing.T) {
 func TestAMissingSystemIsAnError(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
 	defer other.Close()
-	placetest.Offline(t)
-	placetest.Stack(t, map[string]string{"TableName": ""})
-	for _, w := range []Wanted{{}, {URL: "127.0.0.1:3000"}, {URL: "ftp://x.test"}, {URL: "http://127.0.0.1:1"}, {URL: other.URL}, {Stack: "none"}, {Stack: "shop", Region: placetest.Region}} {
+	targettest.Offline(t)
+	targettest.Stack(t, map[string]string{"TableName": ""})
+	for _, w := range []Wanted{{}, {URL: "127.0.0.1:3000"}, {URL: "ftp://x.test"}, {URL: "http://127.0.0.1:1"}, {URL: other.URL}, {Stack: "none"}, {Stack: "shop", Region: targettest.Region}} {
 		if p, err := Find(t.Context(), w); !errors.Is(err, client.ErrNoSystem) {
 			t.Errorf("%+v: %+v, %v; want %v", w, p, err, client.ErrNoSystem)
 		}

@@ -1,4 +1,4 @@
-// Command release makes the files of a release of this checkout in .build/release: the functions' zips, the
+// Command packaging makes the files of a release of this checkout in .build/release: the functions' zips, the
 // templates, the command flashsale for each platform, a bill of materials of every program, the licences, and
 // the checksums of all. `make release` starts it. The same commit gives the same bytes.
 package main
@@ -75,7 +75,7 @@ func build(ctx context.Context) error {
 	describe := func(platform, name, program string) {
 		// Without serial number and time, it is the same every time.
 		run(append(env(platform), filepath.Join(tools, "cyclonedx-gomod"), "bin", "-json", "-std", "-noserial", "-notimestamp",
-			"-version", "v"+sale.Release, "-output", filepath.Join(to, name+".cdx.json"), program)...)
+			"-version", "v"+sale.ProgramVersion, "-output", filepath.Join(to, name+".cdx.json"), program)...)
 		if err == nil {
 			var info *buildinfo.BuildInfo
 			if info, err = buildinfo.ReadFile(program); err == nil {
@@ -120,7 +120,7 @@ func build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("release %s is in %s: %d files and %s\n", sale.Release, to, bytes.Count(list, []byte("\n")), packaged.Sums)
+	fmt.Printf("release %s is in %s: %d files and %s\n", sale.ProgramVersion, to, bytes.Count(list, []byte("\n")), packaged.Sums)
 	return os.WriteFile(filepath.Join(to, packaged.Sums), list, 0o644)
 }
 
@@ -150,17 +150,17 @@ func releasable(ctx context.Context, tree, tag string) error {
 	if len(changes) > 0 {
 		return fmt.Errorf("%d files are not committed, such as %s", len(changes), strings.TrimSpace(changes[0]))
 	}
-	if tag != "" && tag != "v"+sale.Release {
-		return fmt.Errorf("the tag is %s, but shared/sale/version.go says %s", tag, sale.Release)
+	if tag != "" && tag != "v"+sale.ProgramVersion {
+		return fmt.Errorf("the tag is %s, but shared/sale/version.go says %s", tag, sale.ProgramVersion)
 	}
 	changelog, err := os.ReadFile(filepath.Join(tree, "infra", "docs", "CHANGELOG.md"))
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(string(changelog), "\n## "+sale.Release+" - ") {
-		return fmt.Errorf("infra/docs/CHANGELOG.md has no section of %s", sale.Release)
+	if !strings.Contains(string(changelog), "\n## "+sale.ProgramVersion+" - ") {
+		return fmt.Errorf("infra/docs/CHANGELOG.md has no section of %s", sale.ProgramVersion)
 	}
-	tags := []string{"git", "-C", tree, "tag", "--list", "v" + sale.Release}
+	tags := []string{"git", "-C", tree, "tag", "--list", "v" + sale.ProgramVersion}
 	released, err := output(ctx, tags...)
 	if err != nil || len(released) == 0 {
 		return err
@@ -168,7 +168,7 @@ func releasable(ctx context.Context, tree, tag string) error {
 	if here, err := output(ctx, append(tags, "--points-at", "HEAD")...); err != nil || len(here) > 0 {
 		return err
 	}
-	return fmt.Errorf("%s is released: another commit has the tag v%s", sale.Release, sale.Release)
+	return fmt.Errorf("%s is released: another commit has the tag v%s", sale.ProgramVersion, sale.ProgramVersion)
 }
 
 // zipped writes a zip with that program.

@@ -1,4 +1,4 @@
-package place
+package target
 
 import (
 	"cmp"
@@ -112,22 +112,22 @@ func (f *Flags) Wanted() (Wanted, error) {
 var ErrTableAlone = cli.Usagef("a table alone is not enough, because a function is asked: give --env or --stack")
 
 // Find finds the system, for a command that needs more than a table.
-func (f *Flags) Find(ctx context.Context) (Place, error) {
+func (f *Flags) Find(ctx context.Context) (Target, error) {
 	if err := f.Check(); err != nil {
-		return Place{}, err
+		return Target{}, err
 	}
 	if f.Table != "" {
-		return Place{}, ErrTableAlone
+		return Target{}, ErrTableAlone
 	}
 	w, err := f.Wanted()
 	if err != nil {
-		return Place{}, err
+		return Target{}, err
 	}
 	return Find(ctx, w)
 }
 
 // Name names the system, which was found so, with its environment.
-func (f *Flags) Name(p Place) string {
+func (f *Flags) Name(p Target) string {
 	of := ""
 	if f.Env != "" {
 		of = ", environment " + f.Env

@@ -1,5 +1,5 @@
-// Package placetest stands in for an AWS account and its stack, for tests.
-package placetest
+// Package targettest stands in for an AWS account and its stack, for tests.
+package targettest
 
 import (
 	"cmp"
