@@ -53,7 +53,10 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 		}
 	}
 	s, err = l.table.OpenSale(ctx, w.SaleID)
-	after := Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied, ReadVersion: w.ReadVersion.WithSeeding(s)}
+	after := Seeding{
+		SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied,
+		ReadVersion: w.ReadVersion.WithSeeding(s),
+	}
 	return Withdrawn{after, p.taken}, err
 }
 

@@ -13,8 +13,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// AWS returns the log of a function, and the environment's AWS configuration, whose clients' calls the log times. It ends
-// the process if there is none (P19).
+// AWS returns the log of a function, and the environment's AWS configuration, whose clients' calls the log
+// times. It ends the process if there is none (P19).
 func AWS(function string) (*telemetry.Log, aws.Config) {
 	log := telemetry.New(os.Stdout, function, clock.Wall)
 	cfg, err := config.LoadDefaultConfig(context.Background())

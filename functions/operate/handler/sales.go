@@ -107,7 +107,8 @@ func (h *Handler) sales(ctx context.Context, req *request, event *telemetry.Even
 	}
 	now := h.now()
 	page := wire.Sales{
-		AsOf: httpapi.Time(now), Version: sale.ProgramVersion, Actor: req.actor, Role: req.role.String(), Sales: []wire.Sale{},
+		AsOf: httpapi.Time(now), Version: sale.ProgramVersion, Actor: req.actor, Role: req.role.String(),
+		Sales: []wire.Sale{},
 	}
 	for _, one := range all {
 		page.Sales = append(page.Sales, standingOf(one, now))
