@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,8 +27,8 @@ func (s Serve) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 
 // Decode reads the fields we use from a payload 2.0 event. Names are case-sensitive: "Sub" is not the claim that
 // identifies the caller (P12). Invalid UTF-8 is replaced: an odd text should get an HTTP answer, not fail the function.
-// It fails if the event is not JSON, if a field that is used has the wrong type, and if a member is there twice: API
-// Gateway writes each once, so what names its caller twice names nobody.
+// It fails if the event is not JSON, if a field that is used has the wrong type, and if a member or header is there
+// twice: API Gateway writes each once, so what names its caller twice names nobody.
 func Decode(payload []byte) (Request, error) {
 	var event struct {
 		Request
@@ -43,6 +44,17 @@ func Decode(payload []byte) (Request, error) {
 	}
 	if err := jsonv2.Unmarshal(payload, &event, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return Request{}, fmt.Errorf("decode event: %w", err)
+	}
+	for name, value := range event.Headers { // API Gateway writes lower case, SAM CLI's local one does not
+		lower := strings.ToLower(name)
+		if lower == name {
+			continue
+		}
+		if _, twice := event.Headers[lower]; twice {
+			return Request{}, fmt.Errorf("decode event: header %q is there twice", lower)
+		}
+		delete(event.Headers, name)
+		event.Headers[lower] = value
 	}
 	event.Sub = event.Context.Authorizer.JWT.Claims.Sub
 	return event.Request, nil

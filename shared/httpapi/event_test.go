@@ -103,6 +103,10 @@ func TestAnEventIsReadByTheNamesThatAPIGatewayWrites(t *testing.T) {
 		},
 		`{"routekey":"GET /","Body":"x","Sub":"mallory","sub":"mallory","pathParameters":{"SaleId":"a","user":7},"x":[{"sub":"c"}]}`:                {},
 		`{"headers":null,"pathParameters":{"saleId":null},"requestContext":{"authorizer":null},"isBase64Encoded":null,"body":null,"routeKey":null}`: {},
+		// As the local HTTP API of SAM CLI writes headers: by their names as Flask has them.
+		`{"headers":{"Idempotency-Key":"a","Content-Type":"b","x-forwarded-port":"c"}}`: {
+			Headers: map[string]string{"idempotency-key": "a", "content-type": "b", "x-forwarded-port": "c"},
+		},
 		"null": {},
 	} {
 		if got, err := Decode([]byte(text)); err != nil || !reflect.DeepEqual(got, want) {
