@@ -45,7 +45,7 @@ type adyenSettings struct {
 }
 
 func newAdyen(s Settings, _ func() time.Time) (provider, error) {
-	a, err := settings.Read[adyenSettings](s.Adyen)
+	a, err := settings.Read[adyenSettings](s.AdyenSecrets)
 	if err != nil {
 		return provider{}, err
 	}

@@ -33,7 +33,7 @@ type alipaySettings struct {
 }
 
 func newAlipay(s Settings, _ func() time.Time) (provider, error) {
-	own, err := settings.Read[alipaySettings](s.Alipay)
+	own, err := settings.Read[alipaySettings](s.AlipaySecrets)
 	if err != nil {
 		return provider{}, err
 	}

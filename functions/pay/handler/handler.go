@@ -106,16 +106,8 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 	return response, nil
 }
 
-// outcome is what became of a webhook that was not refused, as its sender is told.
-type outcome struct {
-	Outcome  string            `json:"outcome"`
-	Reason   sale.RefundReason `json:"reason,omitempty"` // of a refund
-	repeated bool
-	about    subject // of what is ignored
-}
-
 const (
-	paid      = "paid"
+	orderPaid = "paid"
 	refundDue = "refund-due"
 	ignored   = "ignored"
 	// wrongKind and unverified are never told: such a webhook is refused.
@@ -213,9 +205,9 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	case about != ours && about != otherKind && about != paidBack:
 		return outcome{Outcome: ignored, about: about}, nil
 	case about == otherKind:
-		return h.otherKind(ctx, payment)
+		return h.takeOtherKind(ctx, payment)
 	case about == paidBack:
-		return h.paidBack(ctx, payment, event)
+		return h.takePaidBack(ctx, payment, event)
 	}
 	if err := payment.Check(); err != nil {
 		return outcome{}, err
@@ -233,14 +225,14 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 		return outcome{Outcome: refundDue, Reason: s.Refund.Reason, repeated: !s.New}, nil
 	}
 	event.Text("saleId", s.SaleID)
-	return outcome{Outcome: paid, repeated: !s.New}, nil
+	return outcome{Outcome: orderPaid, repeated: !s.New}, nil
 }
 
-// otherKind takes the report only if its payment is recorded: a shop whose Stripe events are
+// takeOtherKind takes the report only if its payment is recorded: a shop whose Stripe events are
 // of both kinds. Otherwise the events that count may never come, because the
 // shop uses the other kind, and the money is taken. The provider repeats what is refused,
 // so the payment is recorded once StripeEvents is right.
-func (h *Handler) otherKind(ctx context.Context, p sale.Payment) (outcome, error) {
+func (h *Handler) takeOtherKind(ctx context.Context, p sale.Payment) (outcome, error) {
 	if err := p.Check(); err != nil {
 		return outcome{}, err
 	}
@@ -255,8 +247,8 @@ func (h *Handler) otherKind(ctx context.Context, p sale.Payment) (outcome, error
 			"change it, or put the metadata into the other object only")
 }
 
-// paidBack records that the provider has paid a payment back as a whole.
-func (h *Handler) paidBack(ctx context.Context, p sale.Payment, event *telemetry.Event) (outcome, error) {
+// takePaidBack records that the provider has paid a payment back as a whole.
+func (h *Handler) takePaidBack(ctx context.Context, p sale.Payment, event *telemetry.Event) (outcome, error) {
 	if err := p.CheckID(); err != nil {
 		return outcome{}, err
 	}

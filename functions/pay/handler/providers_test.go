@@ -441,8 +441,8 @@ func TestSettingsThatCannotBeRightStopTheirProviderAlone(t *testing.T) {
 func TestAWebhookThatIsNotSignedIsRefusedForLittleMemory(t *testing.T) {
 	const most = 40 * maxWebhook // in all, of which little is in use at once
 	all, err := NewProviders(Settings{
-		Stripe: strings.Repeat(stripeOld+",", settings.MaxKeys-1) + stripeNew, StripeEvents: anyEvents, WeChatPay: wechatSettings(""), Alipay: alipayGood(),
-		StandardWebhooks: strings.Repeat(standardOld+",", settings.MaxKeys-1) + standardNew, Adyen: adyenSecrets("CAPTURE"),
+		StripeSecrets: strings.Repeat(stripeOld+",", settings.MaxKeys-1) + stripeNew, StripeEvents: anyEvents, WeChatPaySecrets: wechatSettings(""), AlipaySecrets: alipayGood(),
+		StandardWebhooksSecrets: strings.Repeat(standardOld+",", settings.MaxKeys-1) + standardNew, AdyenSecrets: adyenSecrets("CAPTURE"),
 	}, clock.Wall)
 	if err != nil {
 		t.Fatal(err)

@@ -13,34 +13,13 @@ import (
 // Providers are those with secrets, right or wrong, by the name in their path.
 type Providers map[string]provider
 
-// The names of the providers. They are part of payments' ids.
-const (
-	Stripe           = "stripe"
-	StandardWebhooks = "standard-webhooks"
-	WeChatPay        = "wechat-pay"
-	Alipay           = "alipay"
-	Adyen            = "adyen"
-)
-
-// Settings are what the providers need, each as its environment variable has it; "" of a provider
-// that sends nothing.
-type Settings struct {
-	// Stripe and StandardWebhooks are signing secrets. Several are separated by commas, so that a new
-	// one works before the old one ends.
-	Stripe, StandardWebhooks string
-	// StripeEvents is the kind of Stripe's events that counts.
-	StripeEvents string
-	// WeChatPay, Alipay and Adyen are JSON, see readSettings.
-	WeChatPay, Alipay, Adyen string
-}
-
 // ProvidersFromEnv is NewProviders with the settings in the environment. now is the current instant.
 func ProvidersFromEnv(now func() time.Time) (Providers, error) {
 	return NewProviders(Settings{
-		Stripe: os.Getenv("STRIPE_SECRETS"), StripeEvents: os.Getenv("STRIPE_EVENTS"),
-		StandardWebhooks: os.Getenv("STANDARD_WEBHOOKS_SECRETS"),
-		WeChatPay:        os.Getenv("WECHAT_PAY_SECRETS"), Alipay: os.Getenv("ALIPAY_SECRETS"),
-		Adyen: os.Getenv("ADYEN_SECRETS"),
+		StripeSecrets: os.Getenv("STRIPE_SECRETS"), StripeEvents: os.Getenv("STRIPE_EVENTS"),
+		StandardWebhooksSecrets: os.Getenv("STANDARD_WEBHOOKS_SECRETS"),
+		WeChatPaySecrets:        os.Getenv("WECHAT_PAY_SECRETS"), AlipaySecrets: os.Getenv("ALIPAY_SECRETS"),
+		AdyenSecrets: os.Getenv("ADYEN_SECRETS"),
 	}, now)
 }
 
@@ -54,11 +33,11 @@ func NewProviders(s Settings, now func() time.Time) (Providers, error) {
 		take                    func(Settings, func() time.Time) (provider, error)
 		answer                  func(outcome, error) httpapi.Response
 	}{
-		{Stripe, "STRIPE_SECRETS", s.Stripe, newStripe, nil},
-		{StandardWebhooks, "STANDARD_WEBHOOKS_SECRETS", s.StandardWebhooks, newStandardWebhooks, nil},
-		{WeChatPay, "WECHAT_PAY_SECRETS", s.WeChatPay, newWeChatPay, answerWeChatPay},
-		{Alipay, "ALIPAY_SECRETS", s.Alipay, newAlipay, answerAlipay},
-		{Adyen, "ADYEN_SECRETS", s.Adyen, newAdyen, answerAdyen},
+		{Stripe, "STRIPE_SECRETS", s.StripeSecrets, newStripe, nil},
+		{StandardWebhooks, "STANDARD_WEBHOOKS_SECRETS", s.StandardWebhooksSecrets, newStandardWebhooks, nil},
+		{WeChatPay, "WECHAT_PAY_SECRETS", s.WeChatPaySecrets, newWeChatPay, answerWeChatPay},
+		{Alipay, "ALIPAY_SECRETS", s.AlipaySecrets, newAlipay, answerAlipay},
+		{Adyen, "ADYEN_SECRETS", s.AdyenSecrets, newAdyen, answerAdyen},
 	} {
 		if one.secrets == "" {
 			continue

@@ -21,7 +21,7 @@ import (
 
 // newStandardWebhooks takes webhooks that are signed as www.standardwebhooks.com says.
 func newStandardWebhooks(s Settings, _ func() time.Time) (provider, error) {
-	secrets := settings.Listed(s.StandardWebhooks)
+	secrets := settings.Listed(s.StandardWebhooksSecrets)
 	if err := settings.CheckKeys("the signing secrets", secrets, isStandards); err != nil {
 		return provider{}, err
 	}

@@ -54,9 +54,9 @@ type stripeSettings struct {
 }
 
 func newStripe(s Settings, now func() time.Time) (provider, error) {
-	set, err := stripeSettings{SigningSecrets: settings.Listed(s.Stripe), Livemode: new(true)}, error(nil)
-	if strings.HasPrefix(strings.TrimSpace(s.Stripe), "{") {
-		set, err = settings.Read[stripeSettings](s.Stripe)
+	set, err := stripeSettings{SigningSecrets: settings.Listed(s.StripeSecrets), Livemode: new(true)}, error(nil)
+	if strings.HasPrefix(strings.TrimSpace(s.StripeSecrets), "{") {
+		set, err = settings.Read[stripeSettings](s.StripeSecrets)
 	}
 	set.events = s.StripeEvents
 	if err == nil {
@@ -104,9 +104,6 @@ func isStripeAccount(text string) error {
 	}
 	return err
 }
-
-// tolerance is how far from now the time of a signature may be; standard-webhooks v0.0.1 allows as much.
-const tolerance = 300 * time.Second
 
 // verifyStripe checks a Stripe-Signature, such as "t=1495999758,v1=5257a869…,v1=…,v0=…", as
 // https://docs.stripe.com/webhooks#verify-manually says: a v1 is the HMAC-SHA256 of the time as it

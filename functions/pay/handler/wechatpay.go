@@ -57,7 +57,7 @@ type wechatPay struct {
 }
 
 func newWeChatPay(s Settings, now func() time.Time) (provider, error) {
-	set, err := settings.Read[wechatPaySettings](s.WeChatPay)
+	set, err := settings.Read[wechatPaySettings](s.WeChatPaySecrets)
 	if err != nil {
 		return provider{}, err
 	}

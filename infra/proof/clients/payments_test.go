@@ -70,7 +70,7 @@ func TestProvidersLibrariesSignAndVerifyThePaymentsThatAreRecorded(t *testing.T)
 		}
 		readers(t, provider, argument, &given)
 		var settings handler.Settings
-		*map[string]*string{handler.WeChatPay: &settings.WeChatPay, handler.Alipay: &settings.Alipay, handler.Adyen: &settings.Adyen}[provider] = string(given.Settings)
+		*map[string]*string{handler.WeChatPay: &settings.WeChatPaySecrets, handler.Alipay: &settings.AlipaySecrets, handler.Adyen: &settings.AdyenSecrets}[provider] = string(given.Settings)
 		valid := 0
 		for i, one := range given.Webhooks {
 			want := one.Valid && i < len(given.Webhooks)-tt.stricter

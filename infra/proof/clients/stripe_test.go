@@ -19,7 +19,7 @@ import (
 // refused where it refuses them.
 func TestStripesLibrarySignsAndReadsThePaymentsThatAreRecorded(t *testing.T) {
 	const before, after = "whsec_stripe_before", "whsec_stripe_after"
-	settings := handler.Settings{Stripe: before + "," + after, StripeEvents: "any"}
+	settings := handler.Settings{StripeSecrets: before + "," + after, StripeEvents: "any"}
 	owed(t, settings, func(w *testledger.World, ask func(string, string, map[string]string) httpapi.Response) {
 		t := w.T
 		answer := func(body []byte, signature string) httpapi.Response {

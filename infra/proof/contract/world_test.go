@@ -251,8 +251,8 @@ func (w *world) functions(d door) eventsource.Invoker {
 		w.T.Fatal(err)
 	}
 	providers, err := payhandler.NewProviders(payhandler.Settings{
-		Stripe: webhook.LocalSecrets[webhook.Stripe], StripeEvents: "checkout",
-		WeChatPay: webhook.LocalSecrets[webhook.WeChatPay], Alipay: webhook.LocalSecrets[webhook.Alipay], Adyen: webhook.LocalSecrets[webhook.Adyen],
+		StripeSecrets: webhook.LocalSecrets[webhook.Stripe], StripeEvents: "checkout",
+		WeChatPaySecrets: webhook.LocalSecrets[webhook.WeChatPay], AlipaySecrets: webhook.LocalSecrets[webhook.Alipay], AdyenSecrets: webhook.LocalSecrets[webhook.Adyen],
 	}, time.Now)
 	if err != nil {
 		w.T.Fatal(err)

@@ -30,7 +30,7 @@ var retries = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute
 // webhooksOf returns what the function takes: of Stripe the events of Checkout.
 func webhooksOf() payhandler.Providers {
 	all, err := payhandler.NewProviders(payhandler.Settings{
-		Stripe: webhook.LocalSecrets[webhook.Stripe], StripeEvents: "checkout", StandardWebhooks: webhook.LocalSecrets[webhook.StandardWebhooks],
+		StripeSecrets: webhook.LocalSecrets[webhook.Stripe], StripeEvents: "checkout", StandardWebhooksSecrets: webhook.LocalSecrets[webhook.StandardWebhooks],
 	}, time.Now)
 	if err != nil {
 		panic(err)

@@ -3,10 +3,32 @@ package handler
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
+)
+
+// Settings are what the providers need, each as its environment variable has it; "" of a provider
+// that sends nothing.
+type Settings struct {
+	// StripeSecrets and StandardWebhooksSecrets are for verifying signatures. Several are separated by commas, so that a new
+	// one works before the old one ends.
+	StripeSecrets, StandardWebhooksSecrets string
+	// StripeEvents is the kind of Stripe's events that counts.
+	StripeEvents string
+	// These are JSON, see package settings.
+	WeChatPaySecrets, AlipaySecrets, AdyenSecrets string
+}
+
+// The names of the providers. They are part of payments' ids.
+const (
+	Stripe           = "stripe"
+	StandardWebhooks = "standard-webhooks"
+	WeChatPay        = "wechat-pay"
+	Alipay           = "alipay"
+	Adyen            = "adyen"
 )
 
 // provider is one kind of webhook.
@@ -21,6 +43,14 @@ type provider struct {
 	answer func(outcome, error) httpapi.Response
 	// wrong: its settings cannot be right, because of this, and it takes nothing.
 	wrong error
+}
+
+// outcome is what became of a webhook that was not refused, as its sender is told.
+type outcome struct {
+	Outcome  string            `json:"outcome"`
+	Reason   sale.RefundReason `json:"reason,omitempty"` // of a refund
+	repeated bool
+	about    subject // of what is ignored
 }
 
 // report is what a webhook, or a part of a batch of them, is about, and its payment, if it is about one:
@@ -61,6 +91,9 @@ func one(read func(body []byte) (sale.Payment, subject, error)) func([]byte) ([]
 		return []report{{payment: payment, about: about, refused: err}}, nil
 	}
 }
+
+// tolerance is how far from now the time of a signature may be; standard-webhooks v0.0.1 allows as much.
+const tolerance = 300 * time.Second
 
 // errUnsigned and errOld say nothing about the secrets or the body.
 var (
