@@ -28,8 +28,8 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 			`"error":"ORIGIN_SECRET: `:        {table, "ORIGIN_SECRET=tooshort"},
 		},
 		"PageFunction": {
-			`"error":"ORIGIN_SECRET: `:             {"ORIGIN_SECRET=tooshort"},
-			`"error":"SIGNIN_AUTHORIZE_URL needs `: {"SIGNIN_AUTHORIZE_URL=https://issuer.example/authorize"},
+			`"error":"ORIGIN_SECRET: `:             {table, "ORIGIN_SECRET=tooshort"},
+			`"error":"SIGNIN_AUTHORIZE_URL needs `: {table, "SIGNIN_AUTHORIZE_URL=https://issuer.example/authorize"},
 		},
 		"ReconcileFunction": {
 			`"error":"TABLE_NAME is not set"`:      {queue},
