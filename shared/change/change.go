@@ -55,7 +55,7 @@ type Answer struct {
 	// not ask.
 	ChangeID string `json:"changeId,omitempty"`
 	// Version is that of the sale with the change, for the next one; "" if the request did not say which one
-	// it was decided on, and was no creation. Seen is its name in 0.7, for one release.
+	// it was decided on, and was no creation. Seen is its name in 0.7, for one version.
 	Version string `json:"version,omitempty"`
 	Seen    string `json:"seen,omitempty"`
 }

@@ -67,7 +67,7 @@ type problem struct {
 	SaleID    string    `json:"saleId,omitempty"`
 	Claim     *Claim    `json:"claim,omitempty"`
 	Version   string    `json:"version,omitempty"`
-	Seen      string    `json:"seen,omitempty"` // its name in 0.7, for one release
+	Seen      string    `json:"seen,omitempty"` // its name in 0.7, for one version
 	Change    *Change   `json:"change,omitempty"`
 }
 

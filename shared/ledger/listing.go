@@ -28,7 +28,7 @@ type Listing struct {
 	Drained bool
 	// Cursor is the pass to continue; nil begins a new one.
 	Cursor *Audit
-	// Err is why this release must leave the sale alone: sale.NewerVersion or
+	// Err is why this version must leave the sale alone: sale.NewerVersion or
 	// sale.Internal. Such a listing does not hide the others.
 	Err error
 	// PayWithin is the sale's, 0 if it asks for no payment. NextPayBy is the earliest payBy

@@ -49,7 +49,7 @@ func (l *Ledger) refundPage(ctx context.Context, saleID, after string, most int3
 
 // RefundPage returns at most most refunds of a sale, due and done, those after that payment in the order of their
 // payments, or the first ones if after is "". Those of unknown orders are of the sale "". next continues, or is "" if
-// there are no more; unreadable counts those that this release cannot read. It fails with sale.Busy or sale.Internal.
+// there are no more; unreadable counts those that this version cannot read. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) RefundPage(
 	ctx context.Context, saleID, after string, most int32,
 ) (refunds []sale.Refund, next string, unreadable int, err error) {

@@ -185,7 +185,7 @@ func (v *view) replace(found bool, s sale.Sale, readAt time.Time, age time.Durat
 	v.readAt, v.age = readAt, age
 }
 
-// reject remembers that the item cannot be read by this release, so that a crowd does
+// reject remembers that the item cannot be read by this version, so that a crowd does
 // not read it again with each request, and returns why.
 func (v *view) reject(why error, readAt time.Time) error {
 	v.mu.Lock()

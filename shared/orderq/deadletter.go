@@ -13,7 +13,7 @@ const (
 	FatePending Fate = "pending" // finalizing the claim again gives the order its id
 	FateDone    Fate = "done"    // the order has an id; nothing is left to do
 	FatePoison  Fate = "poison"  // no delivery can ever succeed
-	FateUnknown Fate = "unknown" // the table does not answer, or only a newer release can tell
+	FateUnknown Fate = "unknown" // the table does not answer, or only a newer version can tell
 )
 
 // FateOf decides the fate of a dead letter by its claim, and says why. claim reads a claim, and fails as the ledger's
@@ -21,7 +21,7 @@ const (
 func FateOf(
 	ctx context.Context, claim func(ctx context.Context, saleID, user string) (sale.Claim, error), body string,
 ) (f Fate, why string) {
-	const newer = "for a newer release; deploy it, then redrive with its flashsale"
+	const newer = "for a newer version; deploy it, then redrive with its flashsale"
 	m, err := Decode(body)
 	if sale.CodeOf(err) == sale.NewerVersion {
 		return FateUnknown, newer

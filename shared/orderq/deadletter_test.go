@@ -26,7 +26,7 @@ func TestADeadLetterIsMovedBackWhileItsClaimIsPendingAndIsPoisonWithoutOne(t *te
 	of := func(saleID, user, claimID string) string {
 		return Encode(Message{SaleID: saleID, User: user, ClaimID: claimID})
 	}
-	const newer = "for a newer release; deploy it, then redrive with its flashsale"
+	const newer = "for a newer version; deploy it, then redrive with its flashsale"
 	for body, want := range map[string]struct {
 		fate Fate
 		why  string

@@ -35,7 +35,7 @@ func Decode(body string) (Message, error) {
 	switch {
 	case w.V > sale.ReadsMessages:
 		return Message{}, sale.Fail(sale.NewerVersion,
-			fmt.Errorf("a message of version %d, and this release reads version %d", w.V, sale.ReadsMessages))
+			fmt.Errorf("a message of version %d, and this program reads version %d", w.V, sale.ReadsMessages))
 	case err != nil:
 		return Message{}, poison(fmt.Errorf("decode: %w", err))
 	case w.V < 1:

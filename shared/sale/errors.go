@@ -8,7 +8,7 @@ import (
 )
 
 // Code is a machine-readable outcome. Clients, logs and metrics may rely on the
-// spelling, but a later release may have more codes.
+// spelling, but a later version may have more codes.
 type Code string
 
 const (
@@ -80,7 +80,7 @@ const (
 	Conflicting Code = "conflicting-request"
 	// ChangedMeanwhile: somebody has changed the sale since the author of the change looked at it.
 	ChangedMeanwhile Code = "changed-meanwhile"
-	// NewerVersion: the item or message is for a newer release, see Reads. It says
+	// NewerVersion: the item or message is for a newer version, see Reads. It says
 	// nothing about the order; buyers are told Busy (P5, P19).
 	NewerVersion Code = "newer-version"
 	// Poison: a message that can never be processed (P10).

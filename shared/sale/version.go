@@ -25,7 +25,7 @@ const ProgramVersion = "0.8.0"
 // reader would misread: see OrdersReader. So is the claim of a cancelled order, which an older reader
 // would take for a paid one, or count as released.
 const (
-	// Reads is the highest minReader of an item that this release understands.
+	// Reads is the highest minReader of an item that this version understands.
 	Reads = 6
 	// ReadsPayment is the version that a reader of a sale with a PayWithin needs.
 	ReadsPayment = 2

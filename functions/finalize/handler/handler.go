@@ -35,10 +35,10 @@ type Handler struct {
 
 // errAllFailed makes the function's error metric count batches of which no message
 // could be handled: with partial failures the invocation succeeds. Batches that are all
-// poison or for a newer release succeed, too: otherwise anyone who can send a message
+// poison or for a newer version succeed, too: otherwise anyone who can send a message
 // could make a good deployment roll back.
 //
-// A message for a newer release is left in the queue as a failed one: SQS delivers it
+// A message for a newer version is left in the queue as a failed one: SQS delivers it
 // again, perhaps to the newer version of this function. If that does not come in time,
 // it ends in the dead-letter queue, from where `flashsale queue redrive` moves it back.
 var errAllFailed = errors.New("every message of the batch failed")

@@ -2,7 +2,7 @@
 // to signin.js, is told in package webpage.
 //
 // During a deployment a page may get files of the release before or after its own. So what a
-// script imports from another is there one release before that script, and stays for one
+// script imports from another is there one version before that script, and stays for one
 // release after the last script that needs it.
 package assets
 

@@ -120,7 +120,7 @@ type signsByName map[string]*wire.Sign
 func (s signsByName) add(to string, t wire.Trouble) {
 	place, known := Alarms[t.Alarm]
 	if !known {
-		return // a later release's
+		return // a later version's
 	}
 	one := s[cmp.Or(to, place.Sign)]
 	if one == nil || slices.ContainsFunc(one.Troubles, func(o wire.Trouble) bool {

@@ -162,7 +162,7 @@ func TestASignIsAsRedAsTheAlarmOfItsFigure(t *testing.T) {
 		"a dead schedule":                    {nil, depth(stack.DeadSchedules, 2), []string{"deadLetters amber 2 DeadLettersAlarm"}},
 		"an event":                           {nil, depth(stack.DeadEvents, 1), []string{"events amber 1 EventsLostAlarm"}},
 		"alarms":                             {nil, rings("FinalizeFailingAlarm", "FunctionErrorsAlarm", "NothingSoldAlarm", "OldestPendingAlarm"), []string{"pending red 0 OldestPendingAlarm", "functions red 2 FinalizeFailingAlarm FunctionErrorsAlarm", "others red 1 NothingSoldAlarm"}},
-		"an alarm of a later release":        {nil, rings("LaterAlarm"), nil},
+		"an alarm of a later version":        {nil, rings("LaterAlarm"), nil},
 		"a creation that was cut":            {sales(draft(10 * time.Minute)), nil, []string{"others red 1 SaleNotSeededAlarm/late"}},
 		"one that has time":                  {sales(draft(time.Hour)), nil, nil},
 		"one whose window is over":           {sales(draft(-48 * time.Hour)), nil, nil},

@@ -14,7 +14,7 @@ import (
 // Sales are the sales, as far as each can be read.
 type Sales struct {
 	AsOf    string `json:"asOf"`
-	Version string `json:"version"` // of this release
+	Version string `json:"version"` // of the program
 	Actor   string `json:"actor"`
 	Role    string `json:"role"`
 	Sales   []Sale `json:"sales"`
@@ -41,7 +41,7 @@ type Terms struct {
 	Drained    bool   `json:"drained"`
 	Recalling  bool   `json:"recalling"`
 	Edits      int64  `json:"edits"`
-	// Version is what a change gives back, of one sale only; Seen is its name in 0.7, for one release.
+	// Version is what a change gives back, of one sale only; Seen is its name in 0.7, for one version.
 	Version   string `json:"version,omitempty"`
 	Seen      string `json:"seen,omitempty"`
 	Seeded    int64  `json:"seeded"`
@@ -213,7 +213,7 @@ type List struct {
 	AsOf       string            `json:"asOf"`
 	Rows       []json.RawMessage `json:"rows"` // Row
 	Others     int               `json:"others"`
-	Unreadable int               `json:"unreadable"` // refunds that this release cannot read
+	Unreadable int               `json:"unreadable"` // refunds that this version cannot read
 	Problem    string            `json:"problem,omitempty"`
 	Missing    []string          `json:"missing,omitempty"`
 	Next       int               `json:"next,omitempty"` // the line after which the next answer goes on
@@ -305,5 +305,5 @@ type Redriven struct {
 	Moved   int64 `json:"moved"`   // back to the order queue
 	Deleted int64 `json:"deleted"` // because their orders have an id
 	Poison  int64 `json:"poison"`  // stay: they belong to no order
-	Unknown int64 `json:"unknown"` // stay: the table does not answer, or a newer release wrote them
+	Unknown int64 `json:"unknown"` // stay: the table does not answer, or a newer version wrote them
 }

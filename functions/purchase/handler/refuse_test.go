@@ -127,7 +127,7 @@ func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
 		{"busy", func(f *function) { f.Throttles() }, "", 503, sale.Busy, soon, sale.Busy,
 			fields{"tries": 0.0, "level": "WARN", "error": "busy: "}, nil},
 		// Buyers are told to come again, operators that something is wrong.
-		{"a sale for a newer release", func(f *function) { f.Newer("SALE#moutai", "SALE") }, "", 503, sale.Busy, soon, sale.NewerVersion,
+		{"a sale for a newer version", func(f *function) { f.Newer("SALE#moutai", "SALE") }, "", 503, sale.Busy, soon, sale.NewerVersion,
 			fields{"result": "internal", "tries": 0.0, "level": "ERROR", "error": "newer-version: "}, nil},
 		{"an unknown failure", func(f *function) { f.over(f.Nowhere()) }, "", 500, sale.Internal, "", sale.Internal,
 			fields{"tries": 0.0, "level": "ERROR", "error": "internal: "}, nil},

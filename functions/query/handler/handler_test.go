@@ -227,7 +227,7 @@ func TestAFaultIsBusyOrInternalAndTellsNothing(t *testing.T) {
 			fields{"route": orderPath, "user": "alice", "error": "internal: "}},
 		{"a panic", "query-sale.json", func(f *function) { f.Burns() }, sale.Internal, sale.Internal,
 			fields{"route": salePath, "saleId": "moutai", "error": "panic: " + testledger.ErrFire}},
-		{"a sale for a newer release", "query-sale.json", newer, sale.Busy, sale.NewerVersion, fields{"route": salePath, "saleId": "moutai", "error": isNewer}},
+		{"a sale for a newer version", "query-sale.json", newer, sale.Busy, sale.NewerVersion, fields{"route": salePath, "saleId": "moutai", "error": isNewer}},
 		{"one in a group", "query-group.json", newer, sale.Busy, sale.NewerVersion, fields{"route": groupPath, "groupId": "spirits", "error": "sale 0: " + isNewer}},
 		{"one with a claim", "query-claim.json", newer, sale.Busy, sale.NewerVersion, fields{"route": claimPath, "saleId": "moutai", "user": "alice", "error": isNewer}},
 		{"one with an order", "query-order.json", newer, sale.Busy, sale.NewerVersion, fields{"route": orderPath, "saleId": "moutai", "user": "alice", "error": isNewer}},

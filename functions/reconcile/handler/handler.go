@@ -171,7 +171,7 @@ func (h *Handler) reconcile(
 	stranded := &stranded{most: h.most}
 	books, cut, err := h.pass(ctx, audit, stranded)
 	if sale.CodeOf(err) == sale.NewerVersion {
-		return nil, 0, false, err // a newer release keeps the sale's pass
+		return nil, 0, false, err // a newer version keeps the sale's pass
 	}
 	if books == nil {
 		// Resend what was found so far without waiting for the end of the pass.

@@ -98,7 +98,7 @@ func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
 		line   map[string]any
 	}{
 		{"a busy table", func(f *function) { f.Throttles() }, sale.Busy, map[string]any{"level": "WARN", "error": "busy: "}},
-		{"a sale for a newer release", func(f *function) { f.Newer("SALE#moutai", "SALE") }, sale.NewerVersion,
+		{"a sale for a newer version", func(f *function) { f.Newer("SALE#moutai", "SALE") }, sale.NewerVersion,
 			map[string]any{"result": "internal", "level": "ERROR", "error": "newer-version: "}},
 		{"a foreign error", func(f *function) { f.over(f.Nowhere()) }, sale.Internal, map[string]any{"level": "ERROR", "error": "internal: "}},
 		{"a panic", func(f *function) { f.Burns() }, sale.Internal, map[string]any{"level": "ERROR", "error": "panic: " + testledger.ErrFire}},

@@ -144,7 +144,7 @@ func TestEventsOfWhatCannotBeReadAreAnError(t *testing.T) {
 		all := w.items()
 		all.set(at, "minReader", number("99"))
 		if err := check(load(t, all), ""); !errors.Is(err, ErrNewerVersion) {
-			t.Errorf("%v for a newer release: %v", at, err)
+			t.Errorf("%v for a newer version: %v", at, err)
 		}
 	}
 }

@@ -190,7 +190,7 @@ type Listing struct {
 	SaleID   string
 	ClosesAt time.Time
 	Drained  bool
-	Newer    bool // only a newer release can read the sale
+	Newer    bool // only a newer version can read the sale
 }
 
 // Sales reads the list of sales. What is not as documented is zero, and a finding of the

@@ -40,8 +40,8 @@ type source interface {
 // reads is the highest minReader of an item that this recount understands.
 const reads = 6
 
-// ErrNewerVersion: the sale is stored for a newer release, whose recount must be used.
-var ErrNewerVersion = errors.New("stored for a newer release")
+// ErrNewerVersion: the sale is stored for a newer version, whose recount must be used.
+var ErrNewerVersion = errors.New("stored for a newer version")
 
 // readable fails with ErrNewerVersion for an item that this recount does not understand.
 // A minReader that is no number is left to the item's reader.

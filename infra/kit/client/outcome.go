@@ -46,7 +46,7 @@ func JudgePurchase(saleID string, a Answer) (o Outcome, final bool) {
 	case a.Code != "" && passing[a.Code] == a.Status:
 		return Outcome(a.Code), false
 	case a.Code != "" && passing[a.Code] == 0 && refusals[a.Code] == 0 && a.Status == http.StatusServiceUnavailable:
-		return Outcome("later:" + a.Code), false // a later release's: its status decides
+		return Outcome("later:" + a.Code), false // a later version's: its status decides
 	case a.Code != "" && refusals[a.Code] == a.Status && (a.Code != "already-ordered" || a.Claim.of(saleID) || a.Claim.elsewhere(saleID)):
 		return Outcome(a.Code), true
 	}

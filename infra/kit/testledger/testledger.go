@@ -236,7 +236,7 @@ func (w *World) Burns() {
 	w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { panic(ErrFire) }
 }
 
-// Newer makes an item say that only a newer release may read it.
+// Newer makes an item say that only a newer version may read it.
 func (w *World) Newer(pk, sk string) { w.Tamper(pk, sk, "minReader", 99) }
 
 // Tamper adds n to a number of an item behind the ledger's back.

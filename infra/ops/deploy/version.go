@@ -22,7 +22,7 @@ type versions struct {
 	Newer   bool   `json:"newer"` // the stack, on which the command then works no more than `sale pause`
 }
 
-// Version is the command that prints this release, and that of the stack which it meets. Only a stack that was
+// Version is the command that prints this version, and that of the stack which it meets. Only a stack that was
 // asked for must answer.
 func Version(where *target.Flags) *cobra.Command {
 	c := &cobra.Command{

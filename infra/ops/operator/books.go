@@ -73,7 +73,7 @@ func listBooks(ctx context.Context, p *target, _ options, out *terminal) error {
 		b := book{s.SaleID, "open", instant(s.ClosesAt)}
 		switch {
 		case s.Newer:
-			b = book{SaleID: s.SaleID, State: "for a newer release"}
+			b = book{SaleID: s.SaleID, State: "for a newer version"}
 		case s.Drained:
 			b.State = "drained"
 		case !s.ClosesAt.After(time.Now()):

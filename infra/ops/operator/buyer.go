@@ -39,7 +39,7 @@ type cancelledJSON struct {
 	Verified bool   `json:"verified,omitempty"`
 	Note     string `json:"note,omitempty"`
 	Expected string `json:"expected"` // the state
-	Saw      string `json:"saw"`      // its name in 0.7, for one release
+	Saw      string `json:"saw"`      // its name in 0.7, for one version
 	Unit     string `json:"unit"`
 	ID       string `json:"id"`
 }

@@ -97,7 +97,7 @@ func TestDeadLettersAreLookedAtAndPoisonIsDeletedOnlyOnRequest(t *testing.T) {
 		if err := d.run(t.Context(), &out); err != nil {
 			t.Fatal(err)
 		}
-		contains(t, out.String(), "about 7 messages", "1  unknown: for a newer release", "1  pending: moving it back", "1  done: the order", want)
+		contains(t, out.String(), "about 7 messages", "1  unknown: for a newer version", "1  pending: moving it back", "1  done: the order", want)
 		rest := slices.Sorted(slices.Values(all))
 		if drop {
 			rest = stays

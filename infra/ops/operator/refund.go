@@ -51,7 +51,7 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 			page = wire.Refunds{}
 			err := p.read(ctx, "/operate/refunds", nil, map[string]string{"saleId": id, "after": after}, &page)
 			if err == nil && page.Unreadable > 0 {
-				err = sale.Refusef(sale.NewerVersion, "%d cannot be read by this release", page.Unreadable)
+				err = sale.Refusef(sale.NewerVersion, "%d cannot be read by this version", page.Unreadable)
 			}
 			if _, none := errors.AsType[refusal](err); none && id == o["sale"] {
 				return err // that nothing is due of it would be no answer
@@ -262,7 +262,7 @@ func (m *marking) sum(failed error) error {
 		}
 	}
 	if m.Unreadable > 0 {
-		m.out.notef("%d refunds cannot be read by this release; they are told as unknown", m.Unreadable)
+		m.out.notef("%d refunds cannot be read by this version; they are told as unknown", m.Unreadable)
 	}
 	switch parts := m.counts[refundlist.Part] + m.counts[refundlist.Unsaid]; {
 	case failed != nil || open > 0:

@@ -184,7 +184,7 @@ func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
 	}
 }
 
-// A stack of another release is operated by what both know, or says which release to use.
+// A stack of another version is operated by what both know, or says which release to use.
 func TestAStackOfAnotherReleaseIsTold(t *testing.T) {
 	problem := func(code string) string {
 		return `{"statusCode":500,"body":"{\"code\":\"` + code + `\"}"}`

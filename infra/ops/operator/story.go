@@ -59,7 +59,7 @@ func readStory(answer json.RawMessage) (s story, err error) {
 	d.UseNumber()
 	err = d.Decode(&s)
 	if _, isOurs := s["forBuyer"].([]any); err == nil && !isOurs {
-		err = fmt.Errorf("%s is of an older release, whose stories this command cannot read", client.OperateFunction)
+		err = fmt.Errorf("%s is of an older version, whose stories this command cannot read", client.OperateFunction)
 	}
 	return s, err
 }
@@ -82,7 +82,7 @@ func (s story) field(name string) string {
 	return fmt.Sprint(s[name])
 }
 
-// say puts a line into words; one of a later release says its kind.
+// say puts a line into words; one of a later version says its kind.
 func (s story) say(words map[string]string, line story) string {
 	text, known := words[line.field("kind")]
 	if !known {

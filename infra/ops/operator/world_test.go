@@ -185,7 +185,7 @@ func (w *world) remove(pk, sk string) {
 	}}))
 }
 
-// newer makes a sale one for a newer release.
+// newer makes a sale one for a newer version.
 func (w *world) newer(saleID string) {
 	w.Helper()
 	w.ok(nil, w.db.Tamper(w.Context(), "T", "SALE#"+saleID, "SALE", "minReader", 1000))

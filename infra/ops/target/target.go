@@ -43,7 +43,7 @@ type Wanted struct {
 	Transport http.RoundTripper
 }
 
-// ErrNewer means that the system was found, and runs a newer release than this command.
+// ErrNewer means that the system was found, and runs a newer version than this command.
 var ErrNewer = errors.New("the stack is newer than the command")
 
 // Find locates the parts of a system. It fails with client.ErrNoSystem if there is none. With ErrNewer it

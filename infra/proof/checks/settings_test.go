@@ -50,7 +50,7 @@ var settings = map[string][][3]string{
 		{"Parameters.CreateFront.Default", "false", "the front costs money"},
 		{"Parameters.PublishEvents.Default", "false", "the stream costs money"},
 		{"Parameters.DeploymentType.Default", "AllAtOnce", "a broken system could not be repaired while an alarm is on"},
-		{"Outputs.Version.Value", sale.ProgramVersion, "the stack says another release than its functions"},
+		{"Outputs.Version.Value", sale.ProgramVersion, "the stack says another version than its functions"},
 	},
 	frontFile: {
 		{"Parameters.OriginSecret.NoEcho", "true", "the secret is shown"},

@@ -45,8 +45,8 @@ type Operation struct {
 }
 
 // Open reads one of this package's documents. It fails if that is not a valid OpenAPI
-// document. The document is open, so that clients accept what a later release adds; an answer
-// of this release must have nothing that it does not describe.
+// document. The document is open, so that clients accept what a later version adds; an answer
+// of this version must have nothing that it does not describe.
 func Open(name string) (*Contract, error) {
 	text, err := documents.ReadFile(name)
 	if err != nil {
@@ -84,7 +84,7 @@ func routeOf(doc *openapi3.T, method, path string) *routers.Route {
 	return &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: item.GetOperation(method)}
 }
 
-// extensibleEnum is a schema's extension: the values that this release has.
+// extensibleEnum is a schema's extension: the values that this version has.
 const extensibleEnum = "x-extensible-enum"
 
 // closeSchemas lets every schema of an object accept only what is described. A schema

@@ -27,7 +27,7 @@ func TestTheDocumentsAreValidAndTheirExamplesFitTheirSchemas(t *testing.T) {
 	})
 }
 
-// The documents are open, so that clients accept what a later release adds.
+// The documents are open, so that clients accept what a later version adds.
 func TestTheDocumentsAcceptWhatALaterReleaseAdds(t *testing.T) {
 	inEach(t, func(t *testing.T, api string, c *Contract) {
 		for name, ref := range c.plain.Components.Schemas {

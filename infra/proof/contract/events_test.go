@@ -112,7 +112,7 @@ func declared(t *testing.T, path, of string) (values []string) {
 	return values
 }
 
-// Readers accept other values of these members; their schemas name all that this release has.
+// Readers accept other values of these members; their schemas name all that this version has.
 func TestTheSchemasNameTheValuesOfMembersThatMayGetNewOnes(t *testing.T) {
 	for _, tt := range []struct{ event, member, path, goType string }{
 		{"RefundDue", "reason", "payment.go", "RefundReason"}, {"OrderReleased", "releasedBy", "sale.go", "ReleasedBy"},
@@ -139,7 +139,7 @@ func TestTheSchemasNameTheValuesOfMembersThatMayGetNewOnes(t *testing.T) {
 	}
 }
 
-// No member can be left out; what a later release adds is accepted.
+// No member can be left out; what a later version adds is accepted.
 func TestAnEventWithoutAMemberIsRefusedAndOneWithAnotherIsNot(t *testing.T) {
 	schemas := openedEvents(t)
 	optional := []string{"labels", "actor", "note"}

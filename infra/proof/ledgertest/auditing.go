@@ -282,7 +282,7 @@ var auditing = map[string]func(*testing.T, *World){
 	},
 }
 
-// final writes what a later release writes into a claim that is paid or released.
+// final writes what a later version writes into a claim that is paid or released.
 func (w *World) final(user string, shards int, update string, values map[string]any) {
 	w.T.Helper()
 	w.tamper(fmt.Sprintf("CLAIM#moutai#%d", sale.BucketOf(user, sale.BucketsFor(shards))), user, update, attributes(values))

@@ -236,7 +236,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.Open(9, 1)
 		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
 		w.Settles(p)
-		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil) // as an older release has written it
+		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil) // as an older version has written it
 		at := w.Now()
 		w.operatorCancels("alice", p.OrderID, sale.Paid, sale.UnitBack)
 		w.goesBackBecause(sale.RefundCancelled, "alice", p, at)

@@ -186,7 +186,7 @@ var publishing = map[string]func(*testing.T, *World){
 			t.Errorf("the table has %+v", w.eventsIn("moutai"))
 		}
 	},
-	"an item for a newer release is no event": func(t *testing.T, w *World) {
+	"an item for a newer version is no event": func(t *testing.T, w *World) {
 		w.Open(2, 1)
 		w.Ordered("alice")
 		before := w.Partition("CLAIM#moutai#0")[0]

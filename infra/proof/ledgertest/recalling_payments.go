@@ -74,7 +74,7 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		p, other := PaymentOf(ids[0], "pi_1"), PaymentOf(ids[1], "pi_2")
 		w.Settles(p)
 		w.Settles(other)
-		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil) // as an older release has written it
+		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil) // as an older version has written it
 		guard := w.Item("PAYMENT#stripe#pi_2", "PAYMENT")
 		w.remove(guard) // as one that sees the claim first
 		w.recalls("", true)

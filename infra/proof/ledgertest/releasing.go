@@ -236,7 +236,7 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(ids[0], "pi_1"))
 		w.Cancels("bob")
 		w.Settles(PaymentOf(ids[2], "pi_2"))
-		w.tamper("CLAIM#moutai#0", "carol", "REMOVE amount, currency", nil) // by an older release
+		w.tamper("CLAIM#moutai#0", "carol", "REMOVE amount, currency", nil) // by an older version
 		unfinished("a unit is not back")
 		w.releases(0, 1)
 		w.Settles(PaymentOf(ids[1], "pi_3"))

@@ -17,7 +17,7 @@ var versions = map[string]func(*testing.T, *World){
 		w.needs("SALE#moutai", "SALE", sale.Reads+1)
 		w.Pass(time.Hour - time.Minute)
 		before := w.everything()
-		why := fmt.Sprintf("stored for version %d, and this release reads version %d", sale.Reads+1, sale.Reads)
+		why := fmt.Sprintf("stored for version %d, and this program reads version %d", sale.Reads+1, sale.Reads)
 		for name, err := range map[string]error{
 			"purchase":             w.buys("bob"),
 			"repeat a purchase":    w.buysWith("alice", "key"),
@@ -37,7 +37,7 @@ var versions = map[string]func(*testing.T, *World){
 		}
 		w.unchanged(before)
 	},
-	"what a later release adds to items that this one may read is kept": func(t *testing.T, w *World) {
+	"what a later version adds to items that this one may read is kept": func(t *testing.T, w *World) {
 		w.OpenPriced(4, 1)
 		ref := w.bought("alice")[0]
 		items := [][2]string{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}, {"STOCK#moutai#0", "STOCK"}, {"CLAIM#moutai#0", "alice"}}

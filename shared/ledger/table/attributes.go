@@ -201,7 +201,7 @@ func Read(it Item) Reader {
 	case v > sale.Reads:
 		r.Err = &sale.Error{
 			Code:   sale.NewerVersion,
-			Detail: fmt.Sprintf("stored for version %d, and this release reads version %d", v, sale.Reads),
+			Detail: fmt.Sprintf("stored for version %d, and this program reads version %d", v, sale.Reads),
 		}
 	case v < 1:
 		r.Fail(MinReader, "a version")

@@ -148,7 +148,7 @@ func comesInTime(seeded time.Time, opensAt, closesAt string) error {
 }
 
 // warming says when environments are provisioned. They cost money until they are released, so a
-// later release is required.
+// later version is required.
 func (r *report) warming() {
 	const check = "warming"
 	if r.text("PurchaseProvisionedConcurrency") == "0" {
