@@ -13,8 +13,8 @@ import (
 // Settings are what the providers need, each as its environment variable has it; "" of a provider
 // that sends nothing.
 type Settings struct {
-	// StripeSecrets and StandardWebhooksSecrets are for verifying signatures. Several are separated by commas, so that a new
-	// one works before the old one ends.
+	// StripeSecrets and StandardWebhooksSecrets are for verifying signatures. Several are separated by commas, so
+	// that a new one works before the old one ends.
 	StripeSecrets, StandardWebhooksSecrets string
 	// StripeEvents is the kind of Stripe's events that counts.
 	StripeEvents string
