@@ -70,7 +70,7 @@ export function glance() {
   ];
 }
 
-/** One sale with everything, and its actions. @param {string} id @param {(s: Sale) => Child} chart @param {(found: Sale) => Child} story of a buyer */
+/** One sale with everything, and its actions. @param {string} id @param {(s: Sale) => Child} chart @param {(found: Sale) => Child | Child[]} story of a buyer */
 export function whole(id, chart, story) {
   const s = sale?.saleId === id ? sale : undefined;
   const top = h("p", {}, h("a", { href: "#" }, "← " + words.all));
@@ -121,7 +121,7 @@ function changes(id) {
     trail.more && h("p", { class: "faint" }, words.older));
 }
 
-/** @param {Sale} s @param {(found: Sale) => Child} story */
+/** @param {Sale} s @param {(found: Sale) => Child | Child[]} story */
 function search(s, story) {
   const ask = (/** @type {Event} */ event) => {
     event.preventDefault();

@@ -3,6 +3,7 @@ package buyer
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net/url"
@@ -254,7 +255,7 @@ func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 	tab.Before("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => void (window.taken = text) } })")
 	l := newLot(tab, user, true)
 	l.name = "茅台 " + strings.Repeat("飞天", 40)
-	share := float64(l.rank[0]) + float64(l.rank[1])/256 // of 256
+	share := float64(binary.BigEndian.Uint32(l.rank[:4])) / (1 << 24) // of 256
 	round := (time.Now().Add(-90*time.Minute).Unix()-1692803367)/3 + 1
 	thrown := fmt.Sprintf(`,"roll":"%s","entrants":500,"round":%d,"seed":"%s","signature":"%s"`, l.roll, round, l.seed, l.signature)
 	call := fmt.Sprintf(`{"call":1,"from":%q,"until":%q,"lo":"%032d","hi":"%032x","stock":50}`, instant(time.Now().Add(-time.Hour)), instant(time.Now().Add(3*time.Hour)), 0, 1)
