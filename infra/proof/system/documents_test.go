@@ -3,7 +3,6 @@ package system
 import (
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -207,8 +206,8 @@ func TestTheCommandsThatTryADeployedStackWorkOnThisMachine(t *testing.T) {
 		says    []string
 	}{
 		{"flashsale stack smoke", []string{"ok    buyer's page: script", "ok    another purchase", "ok    the order ", "ok    unsigned: stripe", "ok    unsigned: standard-webhooks", "ok    the order, not paid", "ok    the last unit is sold", "ok    the receipt"}},
-		{"flashsale stack rehearse --rate 10 --duration 2s --stock 5 --shards 1 --report '" + report + "'", []string{"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no broken promise was seen", "5 orders; what they cost is counted on AWS only", "report: " + report}},
-		{"flashsale stack tokens --count 3 --out '" + tokens + "'", []string{"3 access tokens are in " + tokens}},
+		{"flashsale stack tokens --count 90 --out '" + tokens + "'", []string{"90 access tokens are in " + tokens}},
+		{"flashsale stack rehearse --tokens '" + tokens + "' --rate 10 --duration 2s --stock 5 --shards 1 --report '" + report + "'", []string{"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no broken promise was seen", "5 orders; what they cost is counted on AWS only", "report: " + report}},
 	} {
 		out, ok := s.shell(c.command)
 		for _, want := range c.says {
@@ -216,15 +215,5 @@ func TestTheCommandsThatTryADeployedStackWorkOnThisMachine(t *testing.T) {
 				t.Errorf("%s ended well: %t, and does not say %q:\n%s", c.command, ok, want, out)
 			}
 		}
-	}
-	different := map[string]bool{}
-	for token := range strings.FieldsSeq(readFile(t, tokens)) {
-		different[token] = true
-		if a := s.call(http.MethodGet, "/sales/none/orders/me", bearer(token)...); a.Status == http.StatusUnauthorized {
-			t.Errorf("a token of flashsale stack tokens is refused: %v", a)
-		}
-	}
-	if len(different) != 3 {
-		t.Errorf("%d different tokens, want 3", len(different))
 	}
 }
