@@ -52,14 +52,6 @@ func Code(err error) int {
 // As marks an error with the exit code of another.
 func As(other, err error) error { return exit{err, Code(other)} }
 
-// Worse is the error with the higher exit code, of two commands of which both were tried.
-func Worse(a, b error) error {
-	if Code(b) > Code(a) {
-		return b
-	}
-	return a
-}
-
 // Groups of commands in the root's help, in their order.
 var (
 	Before     = &cobra.Group{ID: "before", Title: "Before a sale:"}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/target"
 )
@@ -38,20 +39,28 @@ func loaded(t *testing.T, c *cobra.Command, more ...string) (code int, out, repo
 
 func TestARehearsalLoadsASaleAndShowsTheReceipt(t *testing.T) {
 	for name, c := range map[string]struct {
-		flaws   flaws
-		missing error // of the table
-		code    int
-		says    []string
-		page    string
+		flaws flaws
+		table func(db *dynamotest.DB, saleID string) error // before it is recounted
+		code  int
+		says  []string
+		page  string
 	}{
 		"a rehearsal": {says: []string{"rehearsal: sale rehearsal-", " of 5 units on 5 shards at ", "no broken promise was seen", "receipt of sale rehearsal-", "balanced: ", "sold-out",
 			"\n5 orders; what they cost is counted on AWS only"}, page: "<svg"},
 		"with an internal error": {flaws: flaws{breaks: true}, code: cli.ExitBad, says: []string{"BROKEN"}, page: "<b>Broken.</b>"},
-		"without a receipt":      {missing: errors.New("no way"), code: cli.ExitBad, says: []string{"no receipt: no way"}, page: "<b>Broken.</b>"},
+		"without a receipt":      {table: func(*dynamotest.DB, string) error { return errors.New("no\n  way") }, code: cli.ExitBad, says: []string{"no receipt: no way"}, page: "<b>Broken.</b>"},
+		"with wrong books": {table: func(db *dynamotest.DB, saleID string) error {
+			return db.Tamper(t.Context(), "ShopTable", "STOCK#"+saleID+"#0", "STOCK", "stock", 1)
+		}, code: cli.ExitBad, says: []string{"NOT BALANCED"}, page: "<b>Broken.</b>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, url := opened(t, c.flaws)
-			o := &options{open: func(context.Context, trial) (books.DynamoDB, string, error) { return h.db, "ShopTable", c.missing }}
+			o := &options{open: func(_ context.Context, t trial) (_ books.DynamoDB, _ string, err error) {
+				if c.table != nil {
+					err = c.table(h.db, t.sale)
+				}
+				return h.db, "ShopTable", err
+			}}
 			code, out, page := loaded(t, o.rehearsing(&target.Flags{URL: url}), "--stock", "5")
 			if code != c.code || !strings.Contains(page, c.page) || strings.Contains(out+page, "token-of-1") {
 				t.Errorf("exit code %d, want %d\n%s", code, c.code, out)
@@ -62,23 +71,6 @@ func TestARehearsalLoadsASaleAndShowsTheReceipt(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestARecountIsBrokenUnlessTheBooksBalance(t *testing.T) {
-	for says, c := range map[string]struct {
-		receipt *books.Receipt
-		err     error
-		want    recount
-	}{
-		"balanced: ":           {&books.Receipt{Balanced: true}, nil, recount{made: true}},
-		"NOT BALANCED":         {&books.Receipt{Findings: []books.Finding{{Promise: "P1"}}}, nil, recount{made: true, broken: true}},
-		"no receipt: no route": {nil, errors.New("no\n  route"), recount{broken: true}},
-	} {
-		got := recountOf(c.receipt, c.err)
-		if c.want.text = got.text; got != c.want || !strings.Contains(got.text, says) {
-			t.Errorf("%+v, want %+v with %q", got, c.want, says)
-		}
 	}
 }
 

@@ -234,8 +234,9 @@ func (v verb) do(ctx context.Context, p *target, n noun, o options, out *termina
 		}
 		if err != nil {
 			out.notef("%s: %v", id, cli.OneLine(system.Explain(err)))
-			worst = cli.Worse(worst, err)
-			failed++
+			if failed++; cli.Code(err) > cli.Code(worst) {
+				worst = err
+			}
 		}
 		if ctx.Err() != nil {
 			break

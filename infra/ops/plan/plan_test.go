@@ -275,19 +275,6 @@ func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
 	if diff := cmp.Diff(want, e.Parameters); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	// A smaller sale later: the table cannot be cooled.
-	small := advise(wished(100_000, 10_000, 1000))
-	if err := apply(o, small); err != nil {
-		t.Fatal(err)
-	}
-	if e, err = o.to.Environment(); err != nil || e.Parameters["WarmWriteUnitsPerSecond"] != "40000" {
-		t.Errorf("after a plan for %d write units the table is to have %s (%v), want the 40000 that it has", small.warmWrites, e.Parameters["WarmWriteUnitsPerSecond"], err)
-	}
-	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableWrites: tableQuota, Rate: 10_000})) {
-		if f.Verdict == preflight.Failed {
-			t.Errorf("%s: %s", f.Check, f.Says)
-		}
-	}
 }
 
 func TestTheTablesMostIsAtLeastWhatThePlanAndItsWarmthNeed(t *testing.T) {

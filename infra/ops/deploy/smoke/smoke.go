@@ -53,28 +53,21 @@ var ErrMismatch = errors.New("the smoke test failed")
 func (r Round) Run(ctx context.Context) []Row {
 	c := client.New(r.URL, client.Options{Transport: r.Transport})
 	defer c.Close()
-	page := func(sale string) call {
-		return func(ctx context.Context) (client.Answer, error) { return c.Sale(ctx, sale) }
-	}
 	buy := func(token, key string) call {
 		return func(ctx context.Context) (client.Answer, error) { return c.Buy(ctx, r.Sale, token, key) }
 	}
-	mine := func(token string) call {
-		return func(ctx context.Context) (client.Answer, error) { return c.Mine(ctx, r.Sale, token) }
-	}
+	page, mine := get(c, "/sales/"+r.Sale, ""), func(token string) call { return get(c, "/sales/"+r.Sale+"/orders/me", token) }
 
 	t := table{ctx: ctx, bound: r.Bound}
-	t.check("open sale's page", "200 OPEN", page(r.Sale), func(a client.Answer) bool {
+	t.check("open sale's page", "200 OPEN", page, func(a client.Answer) bool {
 		return a.Status == 200 && a.Claim.SaleID == r.Sale && a.Claim.State == "OPEN"
 	})
 	r.view(&t, c)
-	t.check("unknown sale's page", "404 sale-not-found", page(r.Sale+"-none"), is(404, "sale-not-found"))
+	t.check("unknown sale's page", "404 sale-not-found", get(c, "/sales/"+r.Sale+"-none", ""), is(404, "sale-not-found"))
 	t.check("purchase without token", "401", buy("", ""), is(401, ""))
 	t.check("purchase with forged token", "401", buy(forged, ""), is(401, ""))
 	t.check("claim without token", "401", mine(""), is(401, ""))
-	t.check("payment by GET", "404", func(ctx context.Context) (client.Answer, error) {
-		return c.Send(ctx, http.MethodGet, "/payments/"+webhook.Stripe, "")
-	}, is(404, ""))
+	t.check("payment by GET", "404", get(c, "/payments/"+webhook.Stripe, ""), is(404, ""))
 	r.pay(&t, c, "1")
 	if r.Token == "" {
 		t.rows = append(t.rows, Row{Check: "purchase", Got: "no --token was given", Skipped: true})
@@ -93,19 +86,16 @@ func (r Round) Run(ctx context.Context) []Row {
 		}).Claim.OrderID
 	}
 	if id != "" {
-		order := func(token string) call {
-			return func(ctx context.Context) (client.Answer, error) { return c.Order(ctx, id, token) }
-		}
 		// The order's item is written after its claim.
-		t.wait("the order", "200, same claim", order(r.Token), func(a client.Answer) bool { return a.Status == 200 && own(a) && a.Claim.SaleID == r.Sale })
-		t.check("the order without token", "401", order(""), is(401, ""))
+		t.wait("the order", "200, same claim", get(c, "/orders/"+id, r.Token), func(a client.Answer) bool { return a.Status == 200 && own(a) && a.Claim.SaleID == r.Sale })
+		t.check("the order without token", "401", get(c, "/orders/"+id, ""), is(401, ""))
 		r.pay(&t, c, id)
 		t.check("the order, not paid", "200 CONFIRMED", mine(r.Token), func(a client.Answer) bool {
 			return a.Status == 200 && a.Claim.State == "CONFIRMED" && a.Claim.OrderID == id
 		})
 	}
 	if r.LastUnit {
-		t.wait("the last unit is sold", "200 SOLD_OUT", page(r.Sale), func(a client.Answer) bool { return a.Status == 200 && a.Claim.State == "SOLD_OUT" })
+		t.wait("the last unit is sold", "200 SOLD_OUT", page, func(a client.Answer) bool { return a.Status == 200 && a.Claim.State == "SOLD_OUT" })
 	}
 	if r.Receipt != nil {
 		began := time.Now()
@@ -139,16 +129,13 @@ func (r Round) pay(t *table, c *client.Client, order string) {
 var reference = regexp.MustCompile(`"(/assets/[\w.-]+\.js)"`)
 
 func (r Round) view(t *table, c *client.Client) {
-	get := func(path string) call {
-		return func(ctx context.Context) (client.Answer, error) { return c.Send(ctx, http.MethodGet, path, "") }
-	}
-	page := t.check("buyer's page", "200 HTML", get("/s/"+r.Sale), func(a client.Answer) bool {
+	page := t.check("buyer's page", "200 HTML", get(c, "/s/"+r.Sale, ""), func(a client.Answer) bool {
 		return a.Status == 200 && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") &&
 			bytes.Contains(a.Body, []byte(`data-sale="`+r.Sale+`"`)) && reference.Match(a.Body) &&
 			strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	})
 	for _, script := range reference.FindAllSubmatch(page.Body, -1) {
-		t.check("buyer's page: script", "200, immutable", get(string(script[1])), func(a client.Answer) bool {
+		t.check("buyer's page: script", "200, immutable", get(c, string(script[1]), ""), func(a client.Answer) bool {
 			return a.Status == 200 && strings.Contains(a.Header.Get("Cache-Control"), "immutable")
 		})
 	}
@@ -163,6 +150,16 @@ func is(status int, code string) func(client.Answer) bool {
 }
 
 type call func(context.Context) (client.Answer, error)
+
+// get reads a path, with a token if there is one.
+func get(c *client.Client, path, token string) call {
+	return func(ctx context.Context) (client.Answer, error) {
+		if token == "" {
+			return c.Send(ctx, http.MethodGet, path, "")
+		}
+		return c.Send(ctx, http.MethodGet, path, "", "Authorization", "Bearer "+token)
+	}
+}
 
 type table struct {
 	ctx   context.Context
