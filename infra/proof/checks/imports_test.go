@@ -18,13 +18,6 @@ func inModule(imported string) (dir string, ok bool) {
 	return strings.CutPrefix(imported, module+"/")
 }
 
-// isStandard reports whether a package is in the standard library: its first path
-// element has no dot.
-func isStandard(imported string) bool {
-	first, _, _ := strings.Cut(imported, "/")
-	return first != module && !strings.Contains(first, ".")
-}
-
 // isFake reports whether a package belongs to the tests of the product: the fake
 // DynamoDB, the ledger over it, and the suite that fake and engine pass alike.
 func isFake(dir string) bool {
@@ -58,7 +51,8 @@ func group(group string, others ...string) edge {
 // only allows the standard library and some packages.
 func only(imports ...string) func(*source, string) bool {
 	return func(_ *source, imported string) bool {
-		return isStandard(imported) || slices.Contains(imports, imported)
+		first, _, _ := strings.Cut(imported, "/")
+		return first != module && !strings.Contains(first, ".") || slices.Contains(imports, imported)
 	}
 }
 

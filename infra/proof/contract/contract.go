@@ -204,6 +204,6 @@ func alternatives(schema *openapi3.SchemaRef) openapi3.SchemaRefs {
 	return openapi3.SchemaRefs{schema}
 }
 
-func nameOf(ref *openapi3.SchemaRef) string { return lastOf(ref.Ref) }
-
-func lastOf(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
+func nameOf(schema *openapi3.SchemaRef) string {
+	return schema.Ref[strings.LastIndex(schema.Ref, "/")+1:]
+}

@@ -6,11 +6,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -178,28 +175,8 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 		}
 		return r.Complete
 	})
-	s.refundsDone(saleID)
 	winners := history.Winners()
 	if t.Logf("%d got a unit; killed: %v", winners, n.kills); winners != units || n.kills[engine] == 0 || len(n.kills) < 4 {
 		t.Errorf("%d of %d units were sold, and killed were only %v", winners, units, n.kills)
-	}
-}
-
-var due = regexp.MustCompile(`(?m)(\S+#\S+) .*\bDUE\b`)
-
-// refundsDone pays back what is due, as far as the table is concerned.
-func (v visit) refundsDone(saleID string) {
-	v.t.Helper()
-	out, _ := v.shell("flashsale refund list --sale " + saleID)
-	refunds, list, file := due.FindAllStringSubmatch(out, -1), "", filepath.Join(v.t.TempDir(), "refunded.txt")
-	for _, refund := range refunds {
-		list += refund[1] + "\n"
-	}
-	if err := os.WriteFile(file, []byte(list), 0o600); err != nil || len(refunds) == 0 {
-		v.t.Errorf("nothing is due (%v): %s", err, out)
-	}
-	want := fmt.Sprintf("of %[1]d payments %[1]d are marked as refunded now; ", len(refunds))
-	if out, ok := v.shell("flashsale refund mark --file " + file + " --sale " + saleID + " --yes"); !ok || !strings.Contains(out, want) {
-		v.t.Errorf("succeeded: %t: %s, want %q", ok, out, want)
 	}
 }
