@@ -114,7 +114,6 @@ func TestWhatCannotBeMeantIsOneSentence(t *testing.T) {
 		"sale pause 'moutai '":              `64 flashsale: "moutai " begins or ends with a blank: give it without`,
 		"sale resume a --version 'b '":      `64 flashsale: --version is "b ", which begins or ends with a blank: give it without`,
 		"sale list --env=":                  "64 flashsale: --env has no value",
-		"sale recall a -y --stack ''":       "64 flashsale: --stack has no value",
 		"stack tokens --count ten":          `64 flashsale: --count is "ten"; it must be a whole number`,
 		"stack rehearse --duration 30":      `64 flashsale: --duration is "30"; it must be a time such as 500ms, 30s or 5m`,
 		"stack rehearse --rate many":        `64 flashsale: --rate is "many"; it must be a number`,
@@ -152,10 +151,7 @@ func TestShellsCompleteWhatThereIsAndNeverAnError(t *testing.T) {
 		"__complete plan --config " + config + " --apply ''": "dev\nprod\n:4\n",
 		"__complete sale list --config none --env ''":        ":4\n", // no such file
 		"__complete sale pause ''":                           ":4\n", // no stack answers
-		"__complete sale pause --sale ''":                    ":4\n",
-		"__complete sale list --group ''":                    ":4\n",
 		"__complete stack smoke --sale ''":                   ":4\n",
-		"__complete sale pause m --note ''":                  ":4\n",
 		"__complete create ''":                               ":0\n", // a file
 		"__complete refund mark --file ''":                   ":0\n",
 		"__complete sale list --url ftp://x --group ''":      ":4\n",

@@ -52,8 +52,7 @@ func newFakeStack(f flaws) *fakeStack {
 	})
 	h.mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "token-of-%s\n", r.FormValue("sub")) })
 	h.mux.HandleFunc("POST /{$}", h.scan)
-	const invoke = "POST /2015-03-31/functions/%s/invocations"
-	h.mux.HandleFunc(fmt.Sprintf(invoke, client.SeedFunction), invoked(h.create))
+	h.mux.HandleFunc("POST /2015-03-31/functions/"+client.SeedFunction+"/invocations", h.invoke)
 	for route, handle := range map[string]func(context.Context, httpapi.Request) (httpapi.Response, error){
 		"POST /sales/{saleId}/orders": buys.Handle, "GET /sales/{saleId}/orders/me": shows.Handle, "GET /sales/{saleId}": shows.Handle,
 	} {
@@ -79,15 +78,6 @@ func (h *fakeStack) Send(ctx context.Context, m orderq.Message) error {
 	return h.environment().Confirm(ctx, []ledger.ClaimRef{{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID}})[0].Err
 }
 
-// create has SeedFunction create a sale and, if it is to oversell, add a unit.
-func (h *fakeStack) create(ctx context.Context, raw json.RawMessage) (any, error) {
-	made, err := h.seed.Handle(ctx, raw)
-	if err == nil && h.oversells {
-		_, err = h.environment().Add(ctx, sale.Addition{SaleID: made.SaleID, SeedID: "more", Stock: 1})
-	}
-	return made, err
-}
-
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", "0")
@@ -95,17 +85,17 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// invoked answers as the Invoke API.
-func invoked(handle func(context.Context, json.RawMessage) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		raw, _ := io.ReadAll(r.Body) // a request that is cut off is invalid
-		told, err := handle(r.Context(), raw)
-		if err != nil {
-			w.Header().Set("X-Amz-Function-Error", "Unhandled")
-			told = map[string]string{"errorType": string(sale.CodeOf(err)), "errorMessage": err.Error()}
-		}
-		answer(w, 200, told)
+// invoke has SeedFunction create a sale and, if it is to oversell, adds a unit.
+func (h *fakeStack) invoke(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body) // a request that is cut off is invalid
+	made, err := h.seed.Handle(r.Context(), raw)
+	if err == nil && h.oversells {
+		_, err = h.environment().Add(r.Context(), sale.Addition{SaleID: made.SaleID, SeedID: "more", Stock: 1})
 	}
+	if err != nil {
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+	}
+	answer(w, 200, made)
 }
 
 // answers answers as API Gateway, with what the flaws make of a function's answer.

@@ -107,14 +107,22 @@ func (r recounting) withoutSales(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.out.is(cli.JSON) {
-		err = cli.WriteJSON(r.out, map[string]any{"findings": append([]books.Finding{}, found...), "notLookedFor": append([]string{}, notLookedFor...)})
-	} else {
+	value := map[string]any{"findings": append([]books.Finding{}, found...), "notLookedFor": append([]string{}, notLookedFor...)}
+	return r.tell(len(found) == 0, value, func() {
 		fmt.Fprintf(r.out, "the table %s has no sale\n", r.name)
 		books.PrintList(r.out, "NOT BALANCED:", found)
 		books.PrintList(r.out, "not checked:", notLookedFor)
+	})
+}
+
+// tell writes a value in the form that was asked for, and fails with errBroken if it is not fine.
+func (r recounting) tell(fine bool, value any, print func()) (err error) {
+	if r.out.is(cli.JSON) {
+		err = cli.WriteJSON(r.out, value)
+	} else {
+		print()
 	}
-	if err == nil && len(found) > 0 {
+	if err == nil && !fine {
 		err = errBroken
 	}
 	return err
@@ -137,16 +145,10 @@ func (r recounting) recount(ctx context.Context, ids ...string) error {
 			}
 			continue
 		}
-		if r.out.is(cli.JSON) {
-			err = cli.WriteJSON(r.out, receipt)
-		} else {
-			receipt.Print(r.out)
-		}
-		if err != nil {
+		if err := r.tell(receipt.Balanced, receipt, func() { receipt.Print(r.out) }); err == errBroken {
+			broken = err
+		} else if err != nil {
 			return err
-		}
-		if !receipt.Balanced {
-			broken = errBroken
 		}
 	}
 	return cmp.Or(unread, broken)
@@ -177,13 +179,5 @@ func (r recounting) checkEvents(ctx context.Context, path, saleID string) error 
 	if err != nil {
 		return err
 	}
-	if r.out.is(cli.JSON) {
-		err = cli.WriteJSON(r.out, found)
-	} else {
-		found.Print(r.out, path, saleID)
-	}
-	if err == nil && !found.Complete {
-		err = errBroken
-	}
-	return err
+	return r.tell(found.Complete, found, func() { found.Print(r.out, path, saleID) })
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -250,11 +251,14 @@ func TestWhatThePlanWritesPassesThePreflight(t *testing.T) {
 		if err := apply(o, a); err != nil {
 			t.Fatal(err)
 		}
-		d := deployment(t, o, preflight.Limits{
-			Concurrency: a.accountConcurrency(), Unreserved: a.accountConcurrency(), TableWrites: tableQuota,
-			Rate: a.gatewayRate(),
-		})
-		for _, f := range preflight.Run(t.Context(), d) {
+		e, failed := o.to.Environment()
+		template, err := preflight.Read("../../../template.yaml", e.Region, e.Parameters)
+		if err := errors.Join(failed, err); err != nil {
+			t.Fatal(err)
+		}
+		limits := preflight.Limits{Concurrency: a.accountConcurrency(), Unreserved: a.accountConcurrency(), TableWrites: tableQuota, Rate: a.gatewayRate()}
+		theDayBefore := preflight.Deployment{Template: template, Lookup: account{limits: limits}, Now: opens.Add(-24 * time.Hour)}
+		for _, f := range preflight.Run(t.Context(), theDayBefore) {
 			if f.Verdict == preflight.Failed || f.Verdict == preflight.Warning && strings.HasPrefix(f.Check, "API ") {
 				t.Errorf("%g requests a second: %s: %s", w.peak, f.Check, f.Says)
 			}
@@ -318,17 +322,3 @@ type account struct {
 }
 
 func (a account) Limits(context.Context, string) (preflight.Limits, error) { return a.limits, nil }
-
-// deployment is what the preflight judges, the day before.
-func deployment(t *testing.T, o output, limits preflight.Limits) preflight.Deployment {
-	t.Helper()
-	e, err := o.to.Environment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	template, err := preflight.Read("../../../template.yaml", e.Region, e.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return preflight.Deployment{Template: template, Lookup: account{limits: limits}, Now: opens.Add(-24 * time.Hour)}
-}
