@@ -14,6 +14,7 @@ import (
 
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/testledger"
+	"flashsale/infra/local/issuer"
 	"flashsale/shared/sale"
 )
 
@@ -29,14 +30,6 @@ type scene struct {
 	body      string
 }
 
-// authorization is the user's header.
-func (s *scene) authorization() string {
-	if s.api == Operators {
-		return s.operator(s.user, s.roles...)
-	}
-	return s.bearer(s.user)
-}
-
 // ask makes the request at a front door.
 func (s *scene) ask(d door) Answer {
 	d.api = s.api
@@ -48,8 +41,11 @@ func (s *scene) at(api http.Handler) Answer {
 	if s.body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if s.user != "" {
-		request.Header.Set("Authorization", s.authorization())
+	if who := (issuer.Claims{Subject: s.user}); s.user != "" {
+		if s.api == Operators {
+			who.Audience, who.Groups = operatorsAudience, s.roles
+		}
+		request.Header.Set("Authorization", s.bearer(who))
 	}
 	for i := 0; i+1 < len(s.header); i += 2 {
 		request.Header.Set(s.header[i], s.header[i+1])

@@ -27,12 +27,6 @@ func (s *scene) looking(saleID, text string) string {
 	return strings.TrimSuffix(text, "}") + `,"version":"` + one.Sale.ReadVersion().Text(saleID) + `"}`
 }
 
-// cancels is the cancellation of an order.
-func (s *scene) cancels() string {
-	_, order := s.confirmedIn(open)
-	return strings.Replace(cancelIt, "4294967297", orderid.String(order.ID), 1)
-}
-
 // gets makes a change, whose answer must have that status and that text.
 func (s *scene) gets(status int, text, body string) {
 	if answer := s.changed(body); answer.Status != status || !strings.Contains(string(answer.Body), text) {
@@ -84,7 +78,8 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 		} {
 			s.gets(200, "", s.looking(open, body))
 		}
-		cancel := s.cancels()
+		_, order := s.confirmedIn(open)
+		cancel := strings.Replace(cancelIt, "4294967297", orderid.String(order.ID), 1)
 		s.gets(200, "", cancel)
 		s.gets(409, "", strings.Replace(cancel, "cancel-1", "another", 1))
 		return s.changed(`{"id":"r","action":"recall","note":"the soles come off"}`)

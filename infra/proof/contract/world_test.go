@@ -219,15 +219,8 @@ var project = sync.OnceValues(func() (*template.Stack, error) {
 
 func (w *world) key(kid string) (*rsa.PublicKey, error) { return w.tokens.Key(kid) }
 
-// bearer is the Authorization header of a user.
-func (w *world) bearer(user string) string { return w.signed(issuer.Claims{Subject: user}) }
-
-// operator is the Authorization header of somebody with those roles at the operators' API.
-func (w *world) operator(name string, roles ...string) string {
-	return w.signed(issuer.Claims{Subject: name, Audience: operatorsAudience, Groups: roles})
-}
-
-func (w *world) signed(c issuer.Claims) string {
+// bearer is an Authorization header.
+func (w *world) bearer(c issuer.Claims) string {
 	w.T.Helper()
 	c.TTL = time.Hour
 	token, err := w.tokens.Token(c)

@@ -129,7 +129,9 @@ func engineIsKilled(d drill) {
 	d.open(saleID, 10, 2)
 	d.sell(saleID, "ada", "ben")
 	i := d.meet("the DynamoDB engine was killed", saleID)
-	d.killEngine()
+	if engines := d.processes()[engine]; len(engines) != 1 || engines[0].Signal(os.Kill) != nil {
+		d.t.Fatalf("%d engines", len(engines))
+	}
 	i.see()
 	i.then()
 	d.sell(saleID, "cem")
@@ -179,14 +181,6 @@ func (v visit) deployFinalize(script string) {
 
 // engine is the kind of the DynamoDB engine's process.
 const engine = "engine"
-
-func (d drill) killEngine() {
-	d.t.Helper()
-	all := d.processes()[engine]
-	if len(all) != 1 || all[0].Signal(os.Kill) != nil {
-		d.t.Fatalf("%d engines", len(all))
-	}
-}
 
 // processes are those of the stack's functions and of its engine, by their kind.
 func (v visit) processes() map[string][]child.Running {

@@ -75,17 +75,6 @@ func (n *nemesis) killOne(is func(kind string) bool) {
 	}
 }
 
-// recovered waits until every claim has its order. Messages that were lost with the queues are sent
-// again after half a minute at the earliest.
-func (v visit) recovered() {
-	v.t.Helper()
-	v.eventually("every claim has its order", func() bool {
-		_ = v.client.Ask(v.t.Context(), client.ReconcileFunction, struct{}{}, nil) // a kill may cause any failure
-		all, err := books.Read(v.t.Context(), v.db(), table)
-		return err == nil && finished(all)
-	})
-}
-
 // pays reports the payment of an order twice at once, as its provider may, until it is answered.
 func (v visit) pays(h *verdict.History, user, provider string, p webhook.Payment) {
 	var both sync.WaitGroup
@@ -138,7 +127,12 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	r := rush.Rush{API: s.client, SaleID: saleID, Crowd: crowd, InFlight: 64, Insists: true, History: history}
 
 	n.while(func() { r.Run(t.Context(), func() {}) })
-	s.recovered()
+	// Messages that were lost with the queues are sent again after half a minute at the earliest.
+	s.eventually("every claim has its order", func() bool {
+		_ = s.client.Ask(t.Context(), client.ReconcileFunction, struct{}{}, nil) // a kill may cause any failure
+		all, err := books.Read(t.Context(), s.db(), table)
+		return err == nil && finished(all)
+	})
 	following, enough := context.WithTimeout(t.Context(), patience)
 	defer enough()
 	r.Follow(following)
