@@ -31,9 +31,7 @@ var adding = map[string]func(*testing.T, *World){
 			w.Refused(sale.Busy, errOf(dying.Add(ctx, a)))
 		}
 		s, err := w.Ledger.Add(w.Ctx, a)
-		if err != nil || !s.Applied || s.Seeded != 360 {
-			t.Errorf("got %+v (%v)", s, err)
-		}
+		check(t, err == nil && s.Applied && s.Seeded == 360, "got %+v (%v)", s, err)
 		for k, left := range w.Stock(120) {
 			same(t, left, 3, "shard %d", k)
 		}
@@ -51,9 +49,7 @@ var adding = map[string]func(*testing.T, *World){
 			}
 		}))
 		s, err := slow.Add(w.Ctx, a)
-		if err != nil || s.Applied || s.Seeded != 4 {
-			t.Errorf("got %+v (%v), want 4 units, not applied by this one", s, err)
-		}
+		check(t, err == nil && !s.Applied && s.Seeded == 4, "got %+v (%v), want 4 units, not applied by this one", s, err)
 		w.Settled(2)
 	},
 	"a sale that is not listed gets no units, gives none back and is not rescheduled": func(t *testing.T, w *World) {

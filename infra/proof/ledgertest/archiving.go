@@ -49,9 +49,7 @@ func (w *World) mayNotDelete(l *ledger.Ledger, code sale.Code, file, why string)
 	if after := w.Claims(2); after[0]+after[1] != claims[0]+claims[1] || w.Item("SALE#moutai", "SALE")["archive"] != nil {
 		w.T.Error("something was deleted")
 	}
-	if w.Item("SALE#moutai", "SALE")["sealedAt"] != nil || w.Item("GROUP#shoe", "GROUP")["sealedAt"] != nil {
-		w.T.Error("something was sealed")
-	}
+	check(w.T, w.Item("SALE#moutai", "SALE")["sealedAt"] == nil && w.Item("GROUP#shoe", "GROUP")["sealedAt"] == nil, "something was sealed")
 }
 
 // toArchive is a sale of a group that has been over for 90 days: alice has paid, and two more payments of
@@ -92,9 +90,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"bob"}`))
 		file := w.archived()
 		for _, want := range []string{`"alice"`, `"bob"`, `{"archive":{"saleId":"moutai","lines":`, "stripe#pi_2"} {
-			if !strings.Contains(file, want) {
-				t.Errorf("the archive has no %s", want)
-			}
+			check(t, strings.Contains(file, want), "the archive has no %s", want)
 		}
 		a, err := w.deletes(w.Ctx, w.Environment(), file)
 		if err != nil || a.Claims != 3 {
@@ -128,9 +124,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.Refused(sale.Closed, w.buys("alice"))
 		_, err = w.Environment().Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
 		said := w.Refused(sale.Conflicting, err).Detail
-		if !strings.Contains(said, "was archived on 2027-02-09: digest "+a.Digest) {
-			t.Errorf("the audit says %q", said)
-		}
+		check(t, strings.Contains(said, "was archived on 2027-02-09: digest "+a.Digest), "the audit says %q", said)
 		w.Refused(sale.Conflicting, w.Environment().Claims(w.Ctx, "moutai", func(sale.Sale, []sale.Claim) error { return nil }))
 		w.Refused(sale.Conflicting, w.Environment().Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
 		w.Refused(sale.Conflicting, errOf(maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard)))
@@ -228,9 +222,7 @@ var archiving = map[string]func(*testing.T, *World){
 			ctx, l := w.cutAfter(writes)
 			w.Refused(sale.Busy, errOf(w.deletes(ctx, l, file)))
 		}
-		if w.Item("SALE#moutai", "SALE")["archive"] == nil || w.Item("SALE#moutai", "SALE")["archivedAt"] != nil {
-			t.Error("it is not under way")
-		}
+		check(t, w.Item("SALE#moutai", "SALE")["archive"] != nil && w.Item("SALE#moutai", "SALE")["archivedAt"] == nil, "it is not under way")
 		w.refusedBecause("is being archived", sale.Conflicting, errOf(w.Environment().Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})))
 		w.refusedBecause("was archived in another file", sale.Conflicting, errOf(w.deletes(w.Ctx, w.Environment(), other)))
 		w.deleted(file)
@@ -330,9 +322,7 @@ var archiving = map[string]func(*testing.T, *World){
 			w.succeeds(w.deletes(w.Ctx, w.Environment(), file))
 		})
 		w.Refused(sale.Busy, maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Error("a sale is done") }))
-		if w.Item("SALE#moutai", "SALE")["erased"] != nil {
-			t.Error("an erasure is counted")
-		}
+		check(t, w.Item("SALE#moutai", "SALE")["erased"] == nil, "an erasure is counted")
 	},
 	"an archive that names a user of another sale deletes nothing": func(t *testing.T, w *World) {
 		w.toArchive()
@@ -346,9 +336,7 @@ var archiving = map[string]func(*testing.T, *World){
 			}
 		}
 		w.mayNotDelete(w.Environment(), sale.Conflicting, strings.Join(lines, ""), "has other users than the table")
-		if w.Item(guardOf("dave"), "dave") == nil {
-			t.Error("the guard of dave is gone")
-		}
+		check(t, w.Item(guardOf("dave"), "dave") != nil, "the guard of dave is gone")
 	},
 	"the entries of a draw are archived, and its roll stays": func(t *testing.T, w *World) {
 		c := w.OpenDraw(9, 2)

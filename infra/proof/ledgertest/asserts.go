@@ -26,6 +26,14 @@ func same[T comparable](t *testing.T, got, want T, what ...any) {
 	}
 }
 
+// check expects what is so; the text says what is not.
+func check(t *testing.T, isSo bool, format string, args ...any) {
+	t.Helper()
+	if !isSo {
+		t.Errorf(format, args...)
+	}
+}
+
 // gives expects a value of a call that has no error.
 func gives[T comparable](t *testing.T, want T, what ...any) func(T, error) {
 	return func(got T, err error) {

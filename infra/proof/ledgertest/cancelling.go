@@ -107,9 +107,7 @@ var cancelling = map[string]func(*testing.T, *World){
 			w.Refused(sale.SoldOut, w.buys("grete"))
 			w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
 			r, _ := w.audit()
-			if !r.Balanced || r.Paid != 0 || r.Released != 2 || r.RefundsDue != 2 || r.Confirmed != 4 {
-				t.Errorf("%s: got %+v", name, r)
-			}
+			check(t, r.Balanced && r.Paid == 0 && r.Released == 2 && r.RefundsDue == 2 && r.Confirmed == 4, "%s: got %+v", name, r)
 		}
 	},
 	"an order of a sale that is over and drained is cancelled, and the sale is drained again": func(t *testing.T, w *World) {
@@ -120,15 +118,11 @@ var cancelling = map[string]func(*testing.T, *World){
 			w.Settles(PaymentOf(id[1], "pi_1"))
 			w.ends(c)
 			w.operatorCancels("alice", id[0], sale.Confirmed, unit)
-			if w.Listing().Drained {
-				t.Error("it is drained, and its orders have changed")
-			}
+			check(t, !w.Listing().Drained, "it is drained, and its orders have changed")
 			w.Pass(time.Minute)
 			r := w.drains()
 			w.operatorCancels("bob", id[1], sale.Paid, unit)
-			if w.Listing().Drained || w.drained(r) {
-				t.Error("it stays drained, or is by a pass that had begun before")
-			}
+			check(t, !w.Listing().Drained && !w.drained(r), "it stays drained, or is by a pass that had begun before")
 			if at := w.Listing().RefundAt; !at.Equal(w.refunds("moutai")[0].At) {
 				t.Errorf("the listing notes a refund of %v", at)
 			}
@@ -168,9 +162,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, errOf(w.Environment().CancelOrder(w.Ctx, cancellation("alice", id, sale.Confirmed, sale.UnitBack))))
 		w.place(entry)
 		done, err := w.Environment().CancelOrder(w.Ctx, cancellation("alice", id, sale.Confirmed, sale.UnitBack))
-		if err != nil || done.Applied {
-			t.Errorf("got %+v (%v), want that it was made before", done, err)
-		}
+		check(t, err == nil && !done.Applied, "got %+v (%v), want that it was made before", done, err)
 	},
 	"an order that is not as it was seen is not cancelled": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 1)
@@ -264,9 +256,7 @@ var cancelling = map[string]func(*testing.T, *World){
 			w.becomes(before)
 			var held string
 			_, err := w.overtaken("TransactWriteItems", func() { act(); held = w.everything() }).CancelOrder(w.Ctx, cancellation("alice", p.OrderID, sale.Paid, sale.UnitKept))
-			if err == nil || held != w.everything() {
-				t.Errorf("only %s is there: got %v, want nothing changed", name, err)
-			}
+			check(t, err != nil && held == w.everything(), "only %s is there: got %v, want nothing changed", name, err)
 		}
 	},
 	"an order whose claim is another order's is neither paid nor cancelled": func(_ *testing.T, w *World) {

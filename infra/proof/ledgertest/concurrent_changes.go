@@ -77,9 +77,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 				}
 				now := *w.seen(saleID)
 				after, applied, err := w.changeSeeing(saleID, action, "kims-again", &now)
-				if err != nil || !applied || after != *w.seen(saleID) {
-					t.Errorf("%s of who has seen it: applied %t, then seen %v (%v)", action, applied, after, err)
-				}
+				check(t, err == nil && applied && after == *w.seen(saleID), "%s of who has seen it: applied %t, then seen %v (%v)", action, applied, after, err)
 			})
 		}
 	},
@@ -93,9 +91,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 					w.changes(saleID, other, "lees-"+string(other), sale.Author{})
 				}
 				again, applied, err := w.changeSeeing(saleID, action, "kims", seen)
-				if err != nil || applied || again != first {
-					t.Errorf("%s again: applied %t, seen %v, then %v (%v)", action, applied, first, again, err)
-				}
+				check(t, err == nil && !applied && again == first, "%s again: applied %t, seen %v, then %v (%v)", action, applied, first, again, err)
 				_, _, err = w.changeSeeing(saleID, action, "kims-next", &again)
 				w.Refused(sale.ChangedMeanwhile, err)
 				all := w.seen(saleID)

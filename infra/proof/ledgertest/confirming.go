@@ -18,17 +18,13 @@ var confirming = map[string]func(*testing.T, *World){
 		w.Pass(time.Second)
 		second := w.confirmed(refs[10:])
 		all := append(slices.Clone(first), second...)
-		if !slices.IsSorted(first) || slices.Max(first) >= slices.Min(second) {
-			t.Errorf("ids do not sort by confirmation: %v then %v", first, second)
-		}
+		check(t, slices.IsSorted(first) && slices.Max(first) < slices.Min(second), "ids do not sort by confirmation: %v then %v", first, second)
 		slices.Sort(all)
 		hasLen(t, slices.Compact(all), 25)
 		for i, ref := range refs {
 			id := append(slices.Clone(first), second...)[i]
 			c, err := w.Ledger.Claim(w.Ctx, "moutai", ref.User)
-			if err != nil || c.OrderID != id || c.State() != sale.Confirmed {
-				t.Errorf("claim %+v (%v), want order %d", c, err, id)
-			}
+			check(t, err == nil && c.OrderID == id && c.State() == sale.Confirmed, "claim %+v (%v), want order %d", c, err, id)
 			o, err := w.Ledger.Order(w.Ctx, id)
 			if want := (sale.Order{ID: id, SaleID: "moutai", User: ref.User, ClaimID: ref.ClaimID}); err != nil || o != want {
 				t.Errorf("got order %+v (%v), want %+v", o, err, want)
@@ -45,9 +41,7 @@ var confirming = map[string]func(*testing.T, *World){
 		w.Pass(48 * time.Hour)
 		again := w.Environment().Confirm(w.Ctx, refs)
 		for i, c := range again {
-			if c.Err != nil || c.New || c.Order.ID != first[i] {
-				t.Errorf("got %+v, want order %d again", c, first[i])
-			}
+			check(t, c.Err == nil && !c.New && c.Order.ID == first[i], "got %+v, want order %d again", c, first[i])
 		}
 		w.hasNoItem("SEQ#2026-11-13", "SEQ")
 	},

@@ -20,9 +20,7 @@ func (w *World) shows(environment *ledger.Ledger, name string, want sale.Present
 	w.T.Helper()
 	w.Pass(2 * time.Second)
 	s, err := environment.Sale(w.Ctx, "moutai")
-	if err != nil || s.Name != name || s.Presentation != want {
-		w.T.Errorf("shown: %q, %+v (%v); want %q, %+v", s.Name, s.Presentation, err, name, want)
-	}
+	check(w.T, err == nil && s.Name == name && s.Presentation == want, "shown: %q, %+v (%v); want %q, %+v", s.Name, s.Presentation, err, name, want)
 }
 
 var describing = map[string]func(*testing.T, *World){
@@ -54,9 +52,7 @@ var describing = map[string]func(*testing.T, *World){
 		w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr(""), Image: ptr(""), About: ptr(""), Link: ptr("")}))
 		w.shows(w.Ledger, "moutai", sale.Presentation{})
 		for _, name := range []string{"image", "about", "link"} {
-			if w.Item("SALE#moutai", "SALE")[name] != nil {
-				t.Errorf("the sale has %s", name)
-			}
+			check(t, w.Item("SALE#moutai", "SALE")[name] == nil, "the sale has %s", name)
 		}
 		w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Image: &c.Image}))
 		w.shows(w.Ledger, "moutai", sale.Presentation{Image: c.Image})

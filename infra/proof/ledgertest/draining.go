@@ -198,9 +198,7 @@ var draining = map[string]func(*testing.T, *World){
 				t.Fatalf("%s: got %+v, want a finished sale", name, r)
 			}
 			change()
-			if w.drained(r) {
-				t.Errorf("%s: drained by what was seen before", name)
-			}
+			check(t, !w.drained(r), "%s: drained by what was seen before", name)
 		}
 		r, _ := w.audit()
 		if r.ClosesAt = r.ClosesAt.Add(time.Second); w.drained(r) {

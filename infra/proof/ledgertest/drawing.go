@@ -214,9 +214,7 @@ var entering = map[string]func(*testing.T, *World){
 		}
 		w.moment(c.EnterUntil)
 		again, err := w.enters("user-1")
-		if err != nil || !again.At.Equal(c.EnterFrom) {
-			t.Errorf("who has entered gets %+v (%v), want the receipt", again, err)
-		}
+		check(t, err == nil && again.At.Equal(c.EnterFrom), "who has entered gets %+v (%v), want the receipt", again, err)
 		same(t, w.entries(), 2)
 	},
 	"who may not enter leaves nothing": func(t *testing.T, w *World) {
@@ -224,9 +222,7 @@ var entering = map[string]func(*testing.T, *World){
 		w.moment(c.EnterFrom)
 		refusal := sale.Refuse(sale.NotEligible, "no")
 		_, err := w.Ledger.Enter(w.Ctx, "moutai", "alice", settle, func(_ context.Context, until time.Time) error {
-			if !until.Equal(c.ClosesAt) {
-				t.Errorf("asked until %v, want %v", until, c.ClosesAt)
-			}
+			check(t, until.Equal(c.ClosesAt), "asked until %v, want %v", until, c.ClosesAt)
 			return refusal
 		})
 		w.Refused(sale.NotEligible, err)
@@ -346,13 +342,9 @@ var rolling = map[string]func(*testing.T, *World){
 		pages := w.roll()
 		for _, leaf := range leaves {
 			part := w.Item("ROLL#moutai", fmt.Sprintf("%02x#%d", leaf[0], leaf[1]/64))["leaves"].(*types.AttributeValueMemberB).Value
-			if !bytes.Contains(part, leaf[:]) {
-				t.Errorf("leaf %s is not in the part that its second byte says", leaf)
-			}
+			check(t, bytes.Contains(part, leaf[:]), "leaf %s is not in the part that its second byte says", leaf)
 		}
-		if !slices.Equal(pages, leaves) {
-			t.Errorf("the pages have %d leaves, want the %d in order", len(pages), len(leaves))
-		}
+		check(t, slices.Equal(pages, leaves), "the pages have %d leaves, want the %d in order", len(pages), len(leaves))
 		w.seeded(head)
 	},
 	"a roll that was cut off is completed by the next run, whatever was applied between": func(t *testing.T, w *World) {
@@ -389,9 +381,7 @@ var rolling = map[string]func(*testing.T, *World){
 			t.Errorf("%d leaves of %d entrants, want the 20 and some late ones", len(leaves), head.Entrants)
 		}
 		for _, user := range people(20) {
-			if !slices.Contains(leaves, leafOf(user)) {
-				t.Errorf("%s is not on the roll", user)
-			}
+			check(t, slices.Contains(leaves, leafOf(user)), "%s is not on the roll", user)
 		}
 	},
 }

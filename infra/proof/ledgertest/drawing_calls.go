@@ -33,9 +33,7 @@ var calling = map[string]func(*testing.T, *World){
 		w.hasNumber(2, "SALE#moutai", "SALE", "version")
 		w.allBuy(users[:2]...)
 		d := w.state()
-		if d.Last != want || d.HasStock || !d.NextCallAt(gap).Equal(want.Until.Add(gap)) {
-			t.Errorf("during the call: %+v", d)
-		}
+		check(t, d.Last == want && !d.HasStock && d.NextCallAt(gap).Equal(want.Until.Add(gap)), "during the call: %+v", d)
 		second := w.next(ranks)
 		from = want.Until.Add(gap + gap/4)
 		want = draw.Call{Number: 2, From: from, Until: from.Add(keepFor), Lo: ranks[4], Hi: ranks[7], Complete: true, Stock: 3, At: want.Until.Add(gap)}
@@ -45,9 +43,7 @@ var calling = map[string]func(*testing.T, *World){
 			t.Errorf("a copy is %+v (%v), want the window and the draw of %+v", copied, err, c)
 		}
 		public, err := w.Environment().Draw(w.Ctx, w.state().Sale)
-		if err != nil || fmt.Sprint(public.Calls) != fmt.Sprint([]draw.Call{first, second}) || !public.HasSeed() {
-			t.Errorf("public is %+v (%v)", public, err)
-		}
+		check(t, err == nil && fmt.Sprint(public.Calls) == fmt.Sprint([]draw.Call{first, second}) && public.HasSeed(), "public is %+v (%v)", public, err)
 		w.trail(9, false, "2 "+w.changeID(2)+" call by \"draw\" because call 2 false "+window(second), "1 "+w.changeID(1)+" call by \"draw\" because call 1 false "+window(first))
 		w.hasNumber(sale.ReadsDraws, "SALE#moutai", "SALE", "minReader")
 		w.hasNumber(sale.ReadsDraws, "CLAIM#moutai#0", users[0], "minReader")
@@ -78,15 +74,11 @@ var calling = map[string]func(*testing.T, *World){
 		}
 		w.tamper("STOCK#moutai#0", "STOCK", "SET stock = :none", attributes(map[string]any{":none": 0}))
 		empty := w.completes(ranks)
-		if empty.Hi != empty.Lo || empty.Lo != ranks[0] || empty.Stock != 0 || !empty.CallsNobody() {
-			t.Errorf("got %+v, want a call for nobody", empty)
-		}
+		check(t, empty.Hi == empty.Lo && empty.Lo == ranks[0] && empty.Stock == 0 && empty.CallsNobody(), "got %+v, want a call for nobody", empty)
 		w.isCancelled(late())
 		w.tamper("STOCK#moutai#0", "STOCK", "SET stock = :one", attributes(map[string]any{":one": 1}))
 		w.moment(empty.From.Add(gap - time.Millisecond))
-		if w.begins(ranks) {
-			t.Error("begun before the gap has passed")
-		}
+		check(t, !w.begins(ranks), "begun before the gap has passed")
 		w.Pass(time.Millisecond)
 		if !w.state().HasStock || !w.begins(ranks) {
 			t.Fatal("no third call begins")
@@ -103,9 +95,7 @@ var calling = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, errOf(slow.FinishCall(w.Ctx, "moutai", ranks, gap)))
 		w.moment(third.From.Add(gap))
 		fourth := w.calls(ranks)
-		if fourth.Number != 4 || fourth.Lo != ranks[0] || fourth.Hi != ranks[1] {
-			t.Errorf("got %+v, want the people of the call before", fourth)
-		}
+		check(t, fourth.Number == 4 && fourth.Lo == ranks[0] && fourth.Hi == ranks[1], "got %+v, want the people of the call before", fourth)
 		w.callItem(3, map[string]any{"from": third.From, "until": third.Until, "lo": ranks[0].String(), "hi": ranks[0].String()})
 		if _, err := w.Engine.API.UpdateItem(w.Ctx, held); err == nil {
 			t.Error("a call that is over gets its people late")
@@ -161,9 +151,7 @@ var calling = map[string]func(*testing.T, *World){
 			return out, err
 		})
 		second, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
-		if err != nil || second != first || first.Stock != 3 || first.Hi != ranks[2] {
-			t.Errorf("got %+v (%v), the other run %+v", second, err, first)
-		}
+		check(t, err == nil && second == first && first.Stock == 3 && first.Hi == ranks[2], "got %+v (%v), the other run %+v", second, err, first)
 	},
 	"a withdrawal that the first call overtakes stays refused when nothing is left": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(1, 1, 8)

@@ -188,9 +188,7 @@ var turningMore = map[string]func(*testing.T, *World){
 		}
 		w.moment(c.ClosesAt.Add(ledger.DrainAfter))
 		r, _ := w.audit()
-		if !r.Balanced || !r.Finished || !w.drained(r) {
-			t.Errorf("after the end: got %+v", r)
-		}
+		check(t, r.Balanced && r.Finished && w.drained(r), "after the end: got %+v", r)
 		w.tamper("CLAIM#moutai#0", users[0], "SET acceptedAt = :at", attributes(map[string]any{":at": call.From.Add(-time.Millisecond)}))
 		w.finds(fmt.Sprintf("user %q: the claim is of %s, in no call (P29)", users[0], call.From.Add(-time.Millisecond).Format(time.RFC3339)))
 	},

@@ -16,9 +16,7 @@ var editing = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", At: ahead, Paused: ptr(false)})
 		for i, want := range []time.Time{ahead.Add(time.Millisecond), ahead.Add(2 * time.Millisecond)} {
 			got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
-			if !got.Applied || !got.Sale.Paused || !got.Sale.ChangedAt.Equal(want) {
-				t.Errorf("pause %d: got %+v, want it applied at %v", i, got, want)
-			}
+			check(t, got.Applied && got.Sale.Paused && got.Sale.ChangedAt.Equal(want), "pause %d: got %+v, want it applied at %v", i, got, want)
 		}
 		for i := range 10 {
 			w.Refused(sale.Paused, errOf(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})))

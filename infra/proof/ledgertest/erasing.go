@@ -77,13 +77,9 @@ var erasing = map[string]func(*testing.T, *World){
 			t.Errorf("the table names the user:\n%s", w.everything())
 		}
 		claim := w.erasedClaim()
-		if claim.OrderID != ids[0] || claim.State() != sale.Paid || claim.RequestKey != "" {
-			t.Errorf("the order is %+v", claim)
-		}
+		check(t, claim.OrderID == ids[0] && claim.State() == sale.Paid && claim.RequestKey == "", "the order is %+v", claim)
 		held := w.holds(claim.User, 1)["moutai"]
-		if held.Order == nil || held.Order.User != claim.User || !held.Guarded || len(held.Refunds) != 1 {
-			t.Errorf("of the random id it holds %+v", held)
-		}
+		check(t, held.Order != nil && held.Order.User == claim.User && held.Guarded && len(held.Refunds) == 1, "of the random id it holds %+v", held)
 		if bob := w.holds("bob", 1)["moutai"]; bob.Claim == nil || !bob.Guarded || len(bob.Refunds) != 1 {
 			t.Errorf("of another user it holds %+v", bob)
 		}
@@ -187,9 +183,7 @@ var erasing = map[string]func(*testing.T, *World){
 		w.tamper("GROUP#shoe", "GROUP", "ADD sales :x", named)
 		w.erases(w.Environment(), "alice")
 		for _, id := range []string{"moutai", "size-42"} {
-			if w.Item("SALE#"+id, "SALE")["sealedAt"] == nil || w.Item("SALES", id)["sealedAt"] == nil {
-				t.Errorf("%s is not sealed", id)
-			}
+			check(t, w.Item("SALE#"+id, "SALE")["sealedAt"] != nil && w.Item("SALES", id)["sealedAt"] != nil, "%s is not sealed", id)
 			w.hasNumber(sale.ReadsSealed, "SALE#"+id, "SALE", "minReader")
 		}
 	},
@@ -201,9 +195,7 @@ var erasing = map[string]func(*testing.T, *World){
 			w.drainedWith()
 			slow := w.beforeTransaction(writes, func() { w.erases(w.Environment(), "alice") })
 			w.refusedBecause("it is sealed", sale.Conflicting, errOf(w.changeIn("moutai", slow, action, "late", sale.Author{})))
-			if w.Item("SALES", "moutai")["drained"] == nil {
-				t.Errorf("after a %s the sale is not drained any more", action)
-			}
+			check(t, w.Item("SALES", "moutai")["drained"] != nil, "after a %s the sale is not drained any more", action)
 			w.Settled(2)
 		}
 	},
@@ -227,9 +219,7 @@ var erasing = map[string]func(*testing.T, *World){
 		}
 		w.erases(w.Environment(), "alice")
 		refunds := w.refunds("moutai")
-		if len(refunds) != 2 || !sale.IsErased(refunds[0].User) || !sale.IsErased(refunds[1].User) {
-			t.Errorf("got %+v, want two of an erased user", refunds)
-		}
+		check(t, len(refunds) == 2 && sale.IsErased(refunds[0].User) && sale.IsErased(refunds[1].User), "got %+v, want two of an erased user", refunds)
 		w.Settled(2)
 	},
 	"a refund that comes and is made in between is the erased user's, and another's stays theirs": func(t *testing.T, w *World) {
@@ -293,9 +283,7 @@ var erasing = map[string]func(*testing.T, *World){
 			err := maintenance.Of(w.beforeTransaction(1, one.meanwhile)).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Errorf("%s: a sale is done", one.what) })
 			hasCode(t, one.want, err, "%s", one.what)
 			for _, at := range [][2]string{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}, {"SALE#size-42", "SALE"}, {"SALES", "size-42"}, {"GROUP#shoe", "GROUP"}} {
-				if w.Item(at[0], at[1])["sealedAt"] != nil {
-					t.Errorf("%s: %s is sealed", one.what, at[0])
-				}
+				check(t, w.Item(at[0], at[1])["sealedAt"] == nil, "%s: %s is sealed", one.what, at[0])
 			}
 			w.moment(Start.Add(4 * time.Hour))
 			w.drains()

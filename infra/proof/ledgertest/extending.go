@@ -64,9 +64,7 @@ var extending = map[string]func(*testing.T, *World){
 		until := w.Now().Add(time.Hour)
 		extend := sync.OnceFunc(func() { w.extends(until) })
 		w.releasesNothing(w.Hooked(dynamotest.Before("Query", extend)))
-		if w.Listing().Releasing == nil {
-			t.Error("how far the pass came is not stored")
-		}
+		check(t, w.Listing().Releasing != nil, "how far the pass came is not stored")
 		w.releases(0, 0)
 		w.moment(until.Add(grace))
 		w.releases(6, 6)
@@ -155,9 +153,7 @@ var extending = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "x", PayUntil: until, Author: sale.Author{Actor: "kim", Note: "the bank was down"}})
 		w.trail(9, false, `2 x extend by "kim" because the bank was down true 19:59-21:00`, `1 p pause by "" true 19:59-21:00`)
 		made, _, err := w.Ledger.Trail(w.Ctx, "moutai", 1)
-		if err != nil || !made[0].PayUntil.Equal(until) {
-			t.Errorf("got %+v (%v), want it until %v", made, err, until)
-		}
+		check(t, err == nil && made[0].PayUntil.Equal(until), "got %+v (%v), want it until %v", made, err, until)
 		told := 0
 		w.succeeds(nil, w.Ledger.Events(w.Ctx, "moutai", func(events []sale.Event) error {
 			for _, e := range events {

@@ -109,9 +109,7 @@ var grouping = map[string]func(*testing.T, *World){
 		if s := w.Create(last); s.Applied {
 			t.Error("the repeat was applied")
 		}
-		if w.everything() != before || w.Item("SALE#one-more", "SALE") != nil {
-			t.Error("something was written")
-		}
+		check(t, w.everything() == before && w.Item("SALE#one-more", "SALE") == nil, "something was written")
 		hasLen(t, w.shown("shoe"), sale.MaxGroup)
 	},
 }

@@ -199,9 +199,7 @@ var publishing = map[string]func(*testing.T, *World){
 			}
 			for _, images := range [][2]ledger.Image{{nil, newer}, {before, newer}, {newer, before}} {
 				events, err := ledger.Changes(images[0], images[1], w.Now())
-				if sale.CodeOf(err) != want || events != nil {
-					t.Errorf("got %+v (%v), want %s", events, err, want)
-				}
+				check(t, sale.CodeOf(err) == want && events == nil, "got %+v (%v), want %s", events, err, want)
 			}
 			w.Refused(want, w.Ledger.Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
 		}
@@ -234,9 +232,7 @@ var publishing = map[string]func(*testing.T, *World){
 			n += len(page)
 			return nil
 		})
-		if n != 4 || sale.CodeOf(err) != sale.Internal {
-			t.Errorf("%d events, %v; want those of the other orders, of the payment and of the other refund", n, err)
-		}
+		check(t, n == 4 && sale.CodeOf(err) == sale.Internal, "%d events, %v; want those of the other orders, of the payment and of the other refund", n, err)
 	},
 }
 

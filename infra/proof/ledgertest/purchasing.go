@@ -21,9 +21,7 @@ var purchasing = map[string]func(*testing.T, *World){
 				t.Errorf("%s shows %+v, want the claim %s", name, refused.Claim, first.Claim.ID)
 			}
 			p := w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"}))
-			if p.New || !reflect.DeepEqual(p.Claim, first.Claim) {
-				t.Errorf("%s: got %+v, want the first claim %+v", name, p, first.Claim)
-			}
+			check(t, !p.New && reflect.DeepEqual(p.Claim, first.Claim), "%s: got %+v, want the first claim %+v", name, p, first.Claim)
 		}
 		if bob := w.Accepted(w.BuyWith("bob", "k1")); !bob.New || bob.Claim.ID == first.Claim.ID {
 			t.Errorf("another user got %+v with that key", bob)
@@ -37,9 +35,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		again := func(when string) {
 			t.Helper()
 			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"})
-			if err != nil || !reflect.DeepEqual(p.Claim, first.Claim) {
-				t.Errorf("%s: got %+v (%v), want the first claim", when, p, err)
-			}
+			check(t, err == nil && reflect.DeepEqual(p.Claim, first.Claim), "%s: got %+v (%v), want the first claim", when, p, err)
 			_, err = w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k2"})
 			hasCode(t, sale.AlreadyOrdered, err, "%s", when)
 		}

@@ -35,9 +35,7 @@ func (w *World) finishes(l *ledger.Ledger, released int, putBack int64, refunded
 		w.T.Errorf("got %+v, want %d released, %d put back, %d refunds, complete: %t", done, released, putBack, refunded, complete)
 	}
 	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-	if err != nil || listing.Recalling == complete {
-		w.T.Errorf("got %+v (%v), want it to be recalling: %t", listing, err, !complete)
-	}
+	check(w.T, err == nil && listing.Recalling != complete, "got %+v (%v), want it to be recalling: %t", listing, err, !complete)
 	return done
 }
 
@@ -56,9 +54,7 @@ func (w *World) goesBackBecause(reason sale.RefundReason, user string, p sale.Pa
 	want := sale.Refund{
 		SaleID: "moutai", Payment: p.ID(), OrderID: c.OrderID, User: user, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: at,
 	}
-	if err != nil || c.Payment != p.ID() || len(got) != 1 || got[0] != want {
-		w.T.Errorf("%s holds %+v with %+v (%v), want %+v", user, c, got, err, want)
-	}
+	check(w.T, err == nil && c.Payment == p.ID() && len(got) == 1 && got[0] == want, "%s holds %+v with %+v (%v), want %+v", user, c, got, err, want)
 	if again := w.Settles(p); again.Refund == nil || *again.Refund != want || again.New {
 		w.T.Errorf("its provider is told %+v, want %+v", again, want)
 	}
@@ -100,9 +96,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Pass(time.Second)
 		at := w.Now()
 		s := w.recalls("soles come off", true)
-		if !s.RecalledAt.Equal(at) || !s.ChangedAt.Equal(at) {
-			t.Errorf("recalled at %v, changed at %v, want both %v", s.RecalledAt, s.ChangedAt, at)
-		}
+		check(t, s.RecalledAt.Equal(at) && s.ChangedAt.Equal(at), "recalled at %v, changed at %v, want both %v", s.RecalledAt, s.ChangedAt, at)
 		w.hasNumber(sale.ReadsRecalls, "SALE#moutai", "SALE", "minReader")
 		w.hasNumber(2, "SALE#moutai", "SALE", "version")
 		w.Refused(sale.Recalled, w.buys("carol"))
@@ -121,9 +115,7 @@ var recalling = map[string]func(*testing.T, *World){
 		}
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		r, _ := w.audit()
-		if !r.Balanced || !r.Finished || r.Paid != 1 || r.Released != 1 || r.RefundsDue != 2 || !w.drained(r) {
-			t.Errorf("got %+v, want it finished", r)
-		}
+		check(t, r.Balanced && r.Finished && r.Paid == 1 && r.Released == 1 && r.RefundsDue == 2 && w.drained(r), "got %+v, want it finished", r)
 		w.marksRefunded("moutai", late.ID())
 		for _, known := range []*ledger.Receipt{{}, w.Listing().Books} { // the first are another pass's
 			w.succeeds(nil, w.Environment().CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", Books: known}))
@@ -142,9 +134,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.drains()
 		w.recalls("", true)
 		r, _ := w.audit()
-		if r.Finished || r.Unpaid != 1 || w.drained(r) {
-			t.Errorf("got %+v, want an unpaid order", r)
-		}
+		check(t, !r.Finished && r.Unpaid == 1 && !w.drained(r), "got %+v, want an unpaid order", r)
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 1, true)
 		w.goesBack("alice", paid, w.Now())
@@ -349,9 +339,7 @@ var recalling = map[string]func(*testing.T, *World){
 		listing := w.Listing()
 		listing.Releasing = &ledger.ReleasePass{Began: w.Now(), Bucket: 3, RecalledAt: s.RecalledAt, PausedAt: s.RecalledAt, Again: true}
 		done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
-		if err != nil || done.Complete || done.Released != 1 {
-			t.Errorf("got %+v (%v), want the last bucket's claim released, and no end", done, err)
-		}
+		check(t, err == nil && !done.Complete && done.Released == 1, "got %+v (%v), want the last bucket's claim released, and no end", done, err)
 		w.finishes(w.Environment(), 2, 2, 0, false)
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 0, true)

@@ -58,9 +58,7 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		}
 		w.finishes(w.overtaken("TransactWriteItems", func() { back("alice", "bob") }), 0, 0, 3, true)
 		for _, r := range w.refunds("moutai") {
-			if r.Reason != sale.RefundRecalled || r.RefundedAt.IsZero() != (r.User == "carol") {
-				t.Errorf("got %+v, want only that of carol due", r)
-			}
+			check(t, r.Reason == sale.RefundRecalled && r.RefundedAt.IsZero() == (r.User == "carol"), "got %+v, want only that of carol due", r)
 		}
 		back("carol")
 		if r := w.refunds("moutai"); len(r) != 4 || r[2].RefundedAt.IsZero() {

@@ -78,9 +78,7 @@ var refunding = map[string]func(*testing.T, *World){
 			for _, r := range refunds {
 				got = append(got, r.Payment+" "+string(r.Reason))
 			}
-			if strings.Join(got, ", ") != want || err != nil {
-				t.Errorf("sale %q: got %q (%v), want %q", saleID, got, err, want)
-			}
+			check(t, strings.Join(got, ", ") == want && err == nil, "sale %q: got %q (%v), want %q", saleID, got, err, want)
 		}
 	},
 	// A table may be restored to within a transaction: a replay completes it, and no report before that
@@ -160,9 +158,7 @@ var refunding = map[string]func(*testing.T, *World){
 		at := w.Now()
 		for _, isFirst := range []bool{true, false} {
 			got, marked, err := w.Ledger.MarkRefunded(w.Ctx, "", "stripe#pi_1")
-			if err != nil || marked != isFirst || !got.RefundedAt.Equal(at) {
-				t.Errorf("got %+v, %t (%v), want it marked: %t", got, marked, err, isFirst)
-			}
+			check(t, err == nil && marked == isFirst && got.RefundedAt.Equal(at), "got %+v, %t (%v), want it marked: %t", got, marked, err, isFirst)
 			w.Pass(time.Minute)
 		}
 		if done := w.Settles(PaymentOf(0, "pi_1")); done.Refund == nil || !done.Refund.RefundedAt.Equal(at) {
@@ -253,9 +249,7 @@ var refunding = map[string]func(*testing.T, *World){
 		})
 		w.succeeds(lost.PaidBack(w.Ctx, PaymentOf(0, "pi_dora")))
 		for _, r := range w.refunds("moutai") {
-			if r.RefundedAt.IsZero() {
-				t.Errorf("%+v is due, and was paid back", r)
-			}
+			check(t, !r.RefundedAt.IsZero(), "%+v is due, and was paid back", r)
 		}
 		w.Settled(1)
 	},
@@ -297,9 +291,7 @@ var refunding = map[string]func(*testing.T, *World){
 			t.Fatalf("got %+v (%v), want %d", refunds, err, noted)
 		}
 		for i, r := range refunds {
-			if r.Payment != fmt.Sprintf("stripe#pi_%02d", i+1) || r.User != "alice" || r.RefundedAt.IsZero() != (i != 1) {
-				t.Errorf("refund %d is %+v", i, r)
-			}
+			check(t, r.Payment == fmt.Sprintf("stripe#pi_%02d", i+1) && r.User == "alice" && r.RefundedAt.IsZero() == (i != 1), "refund %d is %+v", i, r)
 		}
 		hasLen(t, w.Partition("REFUND#moutai"), noted+2)
 		if c := w.claimOf("bob"); len(c.Refunds) > 0 {

@@ -173,9 +173,7 @@ var releasing = map[string]func(*testing.T, *World){
 			w.Cancels(users[1])
 		})
 		done := w.ReleasesBy(overtaken)
-		if done.Released != 80-12-1 || done.PutBack != 80-12 || !done.Complete {
-			t.Errorf("got %+v, want the 67 that are left released and 68 back", done)
-		}
+		check(t, done.Released == 80-12-1 && done.PutBack == 80-12 && done.Complete, "got %+v, want the 67 that are left released and 68 back", done)
 		want := map[string]sale.ClaimState{}
 		for i, user := range users {
 			want[user] = sale.Expired

@@ -157,9 +157,7 @@ var replaying = map[string]func(*testing.T, *World){
 			p.replays(w.Environment(), true)
 			it := w.Item("SALES", "moutai")
 			for _, name := range []string{"drained", "cursor", "books", "releasing", "nextDue"} {
-				if it[name] != nil {
-					t.Errorf("recalled %t: %s is %v", recalled, name, it[name])
-				}
+				check(t, it[name] == nil, "recalled %t: %s is %v", recalled, name, it[name])
 			}
 			if value(it["recalling"]) != want || value(it["closesAt"]) != value(w.Item("SALE#moutai", "SALE")["closesAt"]) {
 				t.Errorf("recalled %t: the listing is %v", recalled, it)
@@ -345,9 +343,7 @@ var replaying = map[string]func(*testing.T, *World){
 		w.hasNumber(8, "STOCK#zeta#0", "STOCK", "stock")
 		for id, touched := range map[string]bool{"a-sealed": false, "b-drained": false, "c-newer": true, "moutai": true, "y-sealed": false, "zeta": true} {
 			same(t, w.Item("SALE#"+id, "SALE")["restoredAt"] != nil, touched, "%s was restored", id)
-			if w.Item("SALES", id)["releasing"] != nil {
-				t.Errorf("%s goes on with an old pass", id)
-			}
+			check(t, w.Item("SALES", id)["releasing"] == nil, "%s goes on with an old pass", id)
 		}
 	},
 	"nothing is replayed into a sealed sale": func(t *testing.T, w *World) {

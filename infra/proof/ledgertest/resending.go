@@ -24,9 +24,7 @@ var resending = map[string]func(*testing.T, *World){
 					sent++
 				}
 			}
-			if sent > 1 {
-				t.Errorf("%d of three may resend", sent)
-			}
+			check(t, sent <= 1, "%d of three may resend", sent)
 			return sent == 1
 		}
 		var at []int

@@ -114,9 +114,7 @@ func (w *World) Settled(shards int) {
 			if (it["releasedAt"] != nil || it["cancelledAt"] != nil) && value(it["unit"]) != "kept" {
 				released[numberOf(it, "shard")]++
 			}
-			if it["releasedAt"] != nil && it["paidAt"] != nil {
-				w.T.Errorf("claim %v is paid and released (P20)", it)
-			}
+			check(w.T, it["releasedAt"] == nil || it["paidAt"] == nil, "claim %v is paid and released (P20)", it)
 		}
 	}
 	for k := range int64(shards) {

@@ -39,9 +39,7 @@ func says(c sale.Change) string {
 func (w *World) trail(most int, more bool, want ...string) {
 	w.T.Helper()
 	got, hasMore, err := w.Environment().Trail(w.Ctx, "moutai", most)
-	if err != nil || hasMore != more || len(got) != len(want) {
-		w.T.Errorf("%d changes, more: %t (%v), want %d, %t", len(got), hasMore, err, len(want), more)
-	}
+	check(w.T, err == nil && hasMore == more && len(got) == len(want), "%d changes, more: %t (%v), want %d, %t", len(got), hasMore, err, len(want), more)
 	for i := range min(len(got), len(want)) {
 		same(w.T, says(got[i]), want[i], "change %d", i)
 	}
@@ -243,9 +241,7 @@ var trailing = map[string]func(*testing.T, *World){
 				for _, c := range changes {
 					made[c.Action] = true
 				}
-				if err != nil || !made[first] || made[second] != (want == "") {
-					t.Errorf("%s, overtaken under the %s id: the trail has %v (%v)", what, id, made, err)
-				}
+				check(t, err == nil && made[first] && made[second] == (want == ""), "%s, overtaken under the %s id: the trail has %v (%v)", what, id, made, err)
 			})
 		}
 	},

@@ -79,9 +79,7 @@ var versions = map[string]func(*testing.T, *World){
 			if l.SaleID == "newer" {
 				want = sale.NewerVersion
 			}
-			if sale.CodeOf(l.Err) != want {
-				t.Errorf("%s: %v, want %q", l.SaleID, l.Err, want)
-			}
+			check(t, sale.CodeOf(l.Err) == want, "%s: %v, want %q", l.SaleID, l.Err, want)
 		}
 		w.Refused(sale.NewerVersion, errOf(w.Ledger.Listing(w.Ctx, "newer")))
 	},

@@ -13,9 +13,7 @@ func (w *World) withdraws(l *ledger.Ledger, seedID string, units int64, want led
 	w.T.Helper()
 	want.SaleID = "moutai"
 	got, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units})
-	if err != nil || got != want {
-		w.T.Errorf("withdraw %d: got %+v (%v), want %+v", units, got, err, want)
-	}
+	check(w.T, err == nil && got == want, "withdraw %d: got %+v (%v), want %+v", units, got, err, want)
 	w.Settled(want.Shards)
 }
 
@@ -159,9 +157,7 @@ var withdrawing = map[string]func(*testing.T, *World){
 		if listed, err := w.Ledger.Listings(w.Ctx); err != nil || len(listed) != 1 {
 			t.Errorf("got %+v (%v), want the sale listed", listed, err)
 		}
-		if w.drained(r) {
-			t.Error("drained again by the receipt of before")
-		}
+		check(t, !w.drained(r), "drained again by the receipt of before")
 		if r, _ = w.audit(); !r.Finished || !r.Balanced || r.Seeded != 1 || r.Stock != 0 || !w.drained(r) {
 			t.Errorf("got %+v, want a drained sale", r)
 		}

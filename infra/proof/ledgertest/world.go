@@ -249,9 +249,7 @@ func (w *World) refunded(p sale.Payment, saleID, user string, reason sale.Refund
 		want := sale.Refund{
 			SaleID: saleID, Payment: p.ID(), OrderID: p.OrderID, User: user, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: at,
 		}
-		if got.Refund == nil || *got.Refund != want || got.New != isNew {
-			w.T.Errorf("got %+v, refund %+v, want %+v, new: %t", got, got.Refund, want, isNew)
-		}
+		check(w.T, got.Refund != nil && *got.Refund == want && got.New == isNew, "got %+v, refund %+v, want %+v, new: %t", got, got.Refund, want, isNew)
 		w.Pass(time.Second)
 	}
 }
@@ -270,9 +268,7 @@ func (w *World) ReleasesBy(l *ledger.Ledger) ledger.ReleaseResult {
 func (w *World) releases(released int, putBack int64) ledger.ReleaseResult {
 	w.T.Helper()
 	done := w.ReleasesBy(w.Environment())
-	if !done.Complete || done.Released != released || done.PutBack != putBack {
-		w.T.Errorf("got %+v, want %d released and %d put back", done, released, putBack)
-	}
+	check(w.T, done.Complete && done.Released == released && done.PutBack == putBack, "got %+v, want %d released and %d put back", done, released, putBack)
 	return done
 }
 
