@@ -15,9 +15,8 @@ var adding = map[string]func(*testing.T, *World){
 		a := sale.Addition{SaleID: "moutai", SeedID: "second-batch", Stock: 6}
 		for i, applied := range []bool{true, false, false} {
 			s, err := w.Ledger.Add(w.Ctx, a)
-			if want := (ledger.Seeding{SaleID: "moutai", Seeded: 16, Shards: 4, Applied: applied}); err != nil || s != want {
-				t.Errorf("time %d: got %+v (%v), want %+v", i, s, err, want)
-			}
+			want := ledger.Seeding{SaleID: "moutai", Seeded: 16, Shards: 4, Applied: applied}
+			check(t, err == nil && s == want, "time %d: got %+v (%v), want %+v", i, s, err, want)
 		}
 		w.left(5, 5, 3, 3)
 		w.hasNumber(5, "SALE#moutai", "SALE", "version")
@@ -66,15 +65,12 @@ var adding = map[string]func(*testing.T, *World){
 		w.limited(6, 2, 10)
 		before := len(w.Partition("SALE#moutai"))
 		w.refusedBecause("the sale's maxStock leaves room for 4 more units", sale.Conflicting, errOf(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 5})))
-		if after := len(w.Partition("SALE#moutai")); after != before || w.Number("SALE#moutai", "SALE", "seeded") != 6 {
-			t.Errorf("%d items, before %d", after, before)
-		}
-		if s := w.Add("s", 4); !s.Applied || s.Seeded != 10 {
-			t.Errorf("up to the maxStock: got %+v", s)
-		}
-		if s := w.Add("s", 4); s.Applied || s.Seeded != 10 {
-			t.Errorf("the repeat, without room: got %+v", s)
-		}
+		after := len(w.Partition("SALE#moutai"))
+		check(t, after == before && w.Number("SALE#moutai", "SALE", "seeded") == 6, "%d items, before %d", after, before)
+		s := w.Add("s", 4)
+		check(t, s.Applied && s.Seeded == 10, "up to the maxStock: got %+v", s)
+		s = w.Add("s", 4)
+		check(t, !s.Applied && s.Seeded == 10, "the repeat, without room: got %+v", s)
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "one-more", Stock: 1})))
 	},
 	"a withdrawal gives room back for as many units as it took": func(t *testing.T, w *World) {

@@ -46,9 +46,8 @@ func (w *World) mayNotDelete(l *ledger.Ledger, code sale.Code, file, why string)
 	w.T.Helper()
 	claims := w.Claims(2)
 	w.refusedBecause(why, code, errOf(w.deletes(w.Ctx, l, file)))
-	if after := w.Claims(2); after[0]+after[1] != claims[0]+claims[1] || w.Item("SALE#moutai", "SALE")["archive"] != nil {
-		w.T.Error("something was deleted")
-	}
+	after := w.Claims(2)
+	check(w.T, after[0]+after[1] == claims[0]+claims[1] && w.Item("SALE#moutai", "SALE")["archive"] == nil, "something was deleted")
 	check(w.T, w.Item("SALE#moutai", "SALE")["sealedAt"] == nil && w.Item("GROUP#shoe", "GROUP")["sealedAt"] == nil, "something was sealed")
 }
 
@@ -96,16 +95,14 @@ var archiving = map[string]func(*testing.T, *World){
 		if err != nil || a.Claims != 3 {
 			t.Fatalf("got %+v (%v)", a, err)
 		}
-		if claims, listing := w.Claims(2), w.Listing(); len(claims) != 0 || listing.Cursor != nil || listing.Releasing != nil {
-			t.Errorf("claims are left: %v, the listing is %+v", claims, listing)
-		}
+		claims, listing := w.Claims(2), w.Listing()
+		check(t, len(claims) == 0 && listing.Cursor == nil && listing.Releasing == nil, "claims are left: %v, the listing is %+v", claims, listing)
 		w.holdsNothing("alice", "bob", "carol")
 		for _, id := range ids {
 			w.Refused(sale.OrderNotFound, errOf(w.Environment().Order(w.Ctx, id)))
 		}
-		if refunds := w.refunds("moutai"); len(refunds) != 2 || refunds[0].User != "" || refunds[1].User != "" {
-			t.Errorf("the refunds are %+v", refunds)
-		}
+		refunds := w.refunds("moutai")
+		check(t, len(refunds) == 2 && refunds[0].User == "" && refunds[1].User == "", "the refunds are %+v", refunds)
 		w.hasNumber(sale.ReadsSealed, "SALE#moutai", "SALE", "minReader")
 		for _, at := range [][2]string{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}, {"GROUP#shoe", "GROUP"}} {
 			w.hasNumber(w.Now().UnixMilli(), at[0], at[1], "sealedAt")
@@ -113,14 +110,12 @@ var archiving = map[string]func(*testing.T, *World){
 		w.hasNumber(3, "SALE#moutai", "SALE", "archivedClaims")
 		w.hasNumber(w.Now().UnixMilli(), "SALE#moutai", "SALE", "archivedAt")
 		for _, p := range []string{"pi_1", "pi_2"} {
-			if again := w.Settles(PaymentOf(ids[0], p)); again.New || (again.Refund == nil) != (p == "pi_1") {
-				t.Errorf("%s is reported again: %+v", p, again)
-			}
+			again := w.Settles(PaymentOf(ids[0], p))
+			check(t, !again.New && (again.Refund == nil) == (p == "pi_1"), "%s is reported again: %+v", p, again)
 		}
 		late := PaymentOf(ids[1], "pi_bob")
-		if done := w.Settles(late); done.Refund == nil || done.Refund.Reason != sale.RefundUnknownOrder {
-			t.Errorf("a late payment is %+v", done)
-		}
+		done := w.Settles(late)
+		check(t, done.Refund != nil && done.Refund.Reason == sale.RefundUnknownOrder, "a late payment is %+v", done)
 		w.Refused(sale.Closed, w.buys("alice"))
 		_, err = w.Environment().Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
 		said := w.Refused(sale.Conflicting, err).Detail
@@ -167,9 +162,8 @@ var archiving = map[string]func(*testing.T, *World){
 		w.mayNotDelete(l, sale.Poison, strings.Join(lines[1:], ""), "does not fit its lines")
 		w.mayNotDelete(l, sale.Poison, strings.Replace(file, `{"archive":{"saleId":"moutai"`, `{"archive":{"saleId":"other"`, 1), "does not fit its lines")
 		full := errors.New("the disk is full")
-		if _, err := maintenance.Of(l).DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) { return nil, full }); !errors.Is(err, full) {
-			t.Errorf("got %v", err)
-		}
+		_, err := maintenance.Of(l).DeleteArchived(w.Ctx, "moutai", func() (io.ReadCloser, error) { return nil, full })
+		check(t, errors.Is(err, full), "got %v", err)
 	},
 	"nothing is deleted by an archive that the table has left behind": func(t *testing.T, w *World) {
 		ids := w.toArchive()
@@ -205,9 +199,8 @@ var archiving = map[string]func(*testing.T, *World){
 		w.drains()
 		file := w.archived()
 		erased := strings.NewReplacer(`"carol has moved away"`, `""`, `"carol"`, `"erased-x"`).Replace(file)
-		if a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || erased == file || a.Claims != 3 {
-			t.Errorf("a file from which a user was erased has %+v (%v)", a, err)
-		}
+		a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai")
+		check(t, err == nil && erased != file && a.Claims == 3, "a file from which a user was erased has %+v (%v)", a, err)
 		w.deleted(file)
 		if !strings.Contains(file, "carol has moved away") || strings.Contains(w.everything(), "carol") {
 			t.Errorf("the archive is\n%s\nthe table\n%s", file, w.everything())
@@ -227,20 +220,18 @@ var archiving = map[string]func(*testing.T, *World){
 		w.refusedBecause("was archived in another file", sale.Conflicting, errOf(w.deletes(w.Ctx, w.Environment(), other)))
 		w.deleted(file)
 		hasLen(t, w.Claims(2), 0)
-		if refunds, err := w.Environment().Refunds(w.Ctx, "moutai"); err != nil || len(refunds) != 2 || refunds[0].User != "" || refunds[1].User != "" {
-			t.Errorf("the refunds are %+v (%v), want no user", refunds, err)
-		}
+		refunds, err := w.Environment().Refunds(w.Ctx, "moutai")
+		check(t, err == nil && len(refunds) == 2 && refunds[0].User == "" && refunds[1].User == "", "the refunds are %+v (%v), want no user", refunds, err)
 	},
 	"an archive from which a user was erased is as good, but deletes nothing": func(t *testing.T, w *World) {
 		w.toArchive()
 		file := w.archived()
 		erased := strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
-		if a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 3 {
-			t.Errorf("it has %+v (%v)", a, err)
-		}
+		a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai")
+		check(t, err == nil && a.Claims == 3, "it has %+v (%v)", a, err)
 		w.mayNotDelete(w.Environment(), sale.Conflicting, erased, "has other users than the table")
 		w.deletesInPart(file)
-		_, err := w.deletes(w.Ctx, w.Environment(), erased)
+		_, err = w.deletes(w.Ctx, w.Environment(), erased)
 		if e := w.Refused(sale.Conflicting, err); !strings.Contains(e.Detail, "has other users than the table") || len(w.Claims(2)) == 0 {
 			t.Errorf("refused with %v, and %d shards have claims", e, len(w.Claims(2)))
 		}
@@ -269,9 +260,8 @@ var archiving = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, errOf(w.deletes(w.Ctx, l, file)))
 		w.Pass(pauseSettles)
 		w.Refused(sale.Conflicting, errOf(w.deletes(w.Ctx, w.Environment(), file)))
-		if claims := w.Claims(2); claims[0]+claims[1] != 3 {
-			t.Errorf("claims %v, want all", claims)
-		}
+		claims := w.Claims(2)
+		check(t, claims[0]+claims[1] == 3, "claims %v, want all", claims)
 		w.deleted(w.archived())
 	},
 	"an archive that an erasure overtakes once the orders were compared deletes nothing": func(t *testing.T, w *World) {
@@ -281,9 +271,8 @@ var archiving = map[string]func(*testing.T, *World){
 		if code := sale.CodeOf(err); code != sale.Busy && code != sale.Conflicting { // that, if bob is on a later page
 			t.Errorf("got %v, want busy, or that the sale is not as the archive says", err)
 		}
-		if claims := w.Claims(2); claims[0]+claims[1] != 3 || w.Item("SALE#moutai", "SALE")["archive"] != nil {
-			t.Errorf("claims %v, want all, and no archive", claims)
-		}
+		claims := w.Claims(2)
+		check(t, claims[0]+claims[1] == 3 && w.Item("SALE#moutai", "SALE")["archive"] == nil, "claims %v, want all, and no archive", claims)
 	},
 	"an archive forgets whom a payment goes back to, also if that was recorded meanwhile and cannot be seen yet": func(t *testing.T, w *World) {
 		ids := w.toArchive()
@@ -310,9 +299,8 @@ var archiving = map[string]func(*testing.T, *World){
 		})
 		w.succeeds(w.deletes(w.Ctx, l, file))
 		for payment := range hidden {
-			if it := w.Item("REFUND#moutai", "stripe#"+payment); it == nil || it["user"] != nil {
-				t.Errorf("the refund of %s is %v", payment, it)
-			}
+			it := w.Item("REFUND#moutai", "stripe#"+payment)
+			check(t, it != nil && it["user"] == nil, "the refund of %s is %v", payment, it)
 		}
 	},
 	"an erasure that an archive overtakes seals and erases nothing": func(t *testing.T, w *World) {
@@ -350,9 +338,8 @@ var archiving = map[string]func(*testing.T, *World){
 		w.mayNotDelete(w.Environment(), sale.Poison, strings.ReplaceAll(file, "ENTRY#moutai#", "ENTRY#other#"), "does not fit its lines")
 		erased := strings.ReplaceAll(file, `"alice"`, `"erased-x"`)
 		w.mayNotDelete(w.Environment(), sale.Conflicting, erased, "has other users than the table")
-		if a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai"); err != nil || a.Claims != 0 || a.Lines != int64(strings.Count(file, "\n"))-1 {
-			t.Errorf("without the entrant it has %+v (%v)", a, err)
-		}
+		a, err := maintenance.CheckArchive(strings.NewReader(erased), "moutai")
+		check(t, err == nil && a.Claims == 0 && a.Lines == int64(strings.Count(file, "\n"))-1, "without the entrant it has %+v (%v)", a, err)
 		w.deleted(file)
 		if w.entries() != 0 || len(w.Partition("ROLL#moutai")) != 1024 {
 			t.Errorf("%d entries and %d parts of the roll are left", w.entries(), len(w.Partition("ROLL#moutai")))

@@ -40,9 +40,8 @@ func (w *World) operatorCancels(user string, orderID uint64, saw sale.ClaimState
 func (w *World) mayNotCancel(l *ledger.Ledger, c sale.Cancellation, code sale.Code, why string) {
 	w.T.Helper()
 	_, err := l.CancelOrder(w.Ctx, c)
-	if e := w.Refused(code, err); code == sale.ChangedMeanwhile && (e.Claim == nil || e.Claim.OrderID != c.OrderID) {
-		w.T.Errorf("got %+v, want the claim with it", e)
-	}
+	e := w.Refused(code, err)
+	check(w.T, code != sale.ChangedMeanwhile || e.Claim != nil && e.Claim.OrderID == c.OrderID, "got %+v, want the claim with it", e)
 	w.refusedBecause(why, code, err)
 }
 
@@ -50,18 +49,16 @@ func (w *World) mayNotCancel(l *ledger.Ledger, c sale.Cancellation, code sale.Co
 func (w *World) paysTooLate(orderID uint64) {
 	w.T.Helper()
 	w.refunded(PaymentOf(orderID, "pi_late"), "moutai", "alice", sale.RefundReleased)
-	if r, _ := w.audit(); r.RefundsDue != 1 {
-		w.T.Errorf("got %+v, want one refund due", r)
-	}
+	r, _ := w.audit()
+	check(w.T, r.RefundsDue == 1, "got %+v, want one refund due", r)
 }
 
 // hasCounts expects what a shard counts.
 func (w *World) hasCounts(shard int, stock, released, putBack int64) {
 	w.T.Helper()
 	it := w.Item(fmt.Sprintf("STOCK#moutai#%d", shard), "STOCK")
-	if got := [...]int64{numberOf(it, "stock"), numberOf(it, "released"), numberOf(it, "putBack")}; got != [...]int64{stock, released, putBack} {
-		w.T.Errorf("shard %d has stock, released and putBack %d, want %d, %d, %d", shard, got, stock, released, putBack)
-	}
+	got := [...]int64{numberOf(it, "stock"), numberOf(it, "released"), numberOf(it, "putBack")}
+	check(w.T, got == [...]int64{stock, released, putBack}, "shard %d has stock, released and putBack %d, want %d, %d, %d", shard, got, stock, released, putBack)
 }
 
 var cancelling = map[string]func(*testing.T, *World){
@@ -100,9 +97,8 @@ var cancelling = map[string]func(*testing.T, *World){
 			w.hasCounts(0, 2, 2, 2)
 			w.hasNumber(5, "SALE#moutai", "SALE", "version")
 			w.hasNumber(4, "SALE#moutai", "SALE", "cancelled")
-			if s := w.Current(); s.Empty.Has(0) {
-				t.Errorf("%s: the shard has units and is listed as empty", name)
-			}
+			s := w.Current()
+			check(t, !s.Empty.Has(0), "%s: the shard has units and is listed as empty", name)
 			w.allBuy("erin", "frank")
 			w.Refused(sale.SoldOut, w.buys("grete"))
 			w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
@@ -123,9 +119,8 @@ var cancelling = map[string]func(*testing.T, *World){
 			r := w.drains()
 			w.operatorCancels("bob", id[1], sale.Paid, unit)
 			check(t, !w.Listing().Drained && !w.drained(r), "it stays drained, or is by a pass that had begun before")
-			if at := w.Listing().RefundAt; !at.Equal(w.refunds("moutai")[0].At) {
-				t.Errorf("the listing notes a refund of %v", at)
-			}
+			at := w.Listing().RefundAt
+			check(t, at.Equal(w.refunds("moutai")[0].At), "the listing notes a refund of %v", at)
 			if r := w.drains(); r.RefundsDue != 1 || !r.Balanced {
 				t.Errorf("got %+v", r)
 			}
@@ -182,9 +177,8 @@ var cancelling = map[string]func(*testing.T, *World){
 		elsewhere := cancellation("alice", ids[0], sale.Paid, sale.UnitBack)
 		elsewhere.SaleID = "nowhere"
 		w.Refused(sale.OrderNotFound, errOf(w.Environment().CancelOrder(w.Ctx, elsewhere)))
-		if made := w.Partition("CANCELLED#moutai"); len(made) > 0 {
-			t.Errorf("got %v, want nothing cancelled", made)
-		}
+		made := w.Partition("CANCELLED#moutai")
+		check(t, len(made) == 0, "got %v, want nothing cancelled", made)
 	},
 	"an order of a recalled sale is the recall's, whichever is first": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 1)
@@ -200,9 +194,8 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.finishes(w.Environment(), 1, 1, 1, true)
 		w.mayNotCancel(w.Environment(), cancellation("dora", ids[3], sale.Confirmed, sale.UnitBack), sale.Recalled, "recalled")
 		for i, reason := range []sale.RefundReason{sale.RefundCancelled, sale.RefundRecalled} {
-			if done := w.Settles(PaymentOf(ids[i], []string{"pi_alice", "pi_bob"}[i])); done.Refund == nil || done.Refund.Reason != reason {
-				t.Errorf("got %+v, want a refund because of %s", done.Refund, reason)
-			}
+			done := w.Settles(PaymentOf(ids[i], []string{"pi_alice", "pi_bob"}[i]))
+			check(t, done.Refund != nil && done.Refund.Reason == reason, "got %+v, want a refund because of %s", done.Refund, reason)
 		}
 		w.finds("")
 		w.hasCounts(0, 7, 2, 2)
@@ -293,9 +286,8 @@ var cancelling = map[string]func(*testing.T, *World){
 		if strings.Contains(w.everything(), "alice") {
 			t.Errorf("the table names the user:\n%s", w.everything())
 		}
-		if entry := w.Item("CANCELLED#moutai", fmt.Sprint(ids[0])); entry["note"] != nil || entry["actor"] == nil {
-			t.Errorf("of the cancellation is stored %v, want it without its note", entry)
-		}
+		entry := w.Item("CANCELLED#moutai", fmt.Sprint(ids[0]))
+		check(t, entry["note"] == nil && entry["actor"] != nil, "of the cancellation is stored %v, want it without its note", entry)
 		if h := w.holds("bob", 1)["moutai"]; h.Cancelled == nil || h.Cancelled.Note != "bob has moved away" {
 			t.Errorf("of another user it holds %+v", h.Cancelled)
 		}
@@ -309,9 +301,8 @@ var cancelling = map[string]func(*testing.T, *World){
 			w.operatorCancels("alice", id, sale.Confirmed, sale.UnitKept)
 			w.drains()
 		}), "alice")
-		if held := w.erasedClaim(); held.State() != sale.Cancelled || held.Unit != sale.UnitKept {
-			t.Errorf("got %+v, want the cancelled claim of an erased user", held)
-		}
+		held := w.erasedClaim()
+		check(t, held.State() == sale.Cancelled && held.Unit == sale.UnitKept, "got %+v, want the cancelled claim of an erased user", held)
 	},
 	"nobody is erased with an order as it was before its payment was paid back": func(t *testing.T, w *World) {
 		c := w.Open(2, 1)
@@ -326,9 +317,8 @@ var cancelling = map[string]func(*testing.T, *World){
 				w.erases(w.Environment(), "alice")
 			}
 		}), "alice")
-		if held := w.erasedClaim(); !held.RefundedAt.Equal(at) {
-			t.Errorf("got %+v, want the claim of an erased user, marked at %v", held, at)
-		}
+		held := w.erasedClaim()
+		check(t, held.RefundedAt.Equal(at), "got %+v, want the claim of an erased user, marked at %v", held, at)
 	},
 	"the audit compares the cancelled orders with the shards and with the refunds": func(t *testing.T, w *World) {
 		w.Open(9, 1)

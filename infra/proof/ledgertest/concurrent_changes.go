@@ -134,9 +134,8 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 				t.Errorf("%s: applied %t, and its author is said to have seen %v (%v)", action, applied, after, err)
 			}
 		}
-		if got := *w.seen("moutai"); got != (sale.ReadVersion{Seedings: 3}) || w.Number("SALE#moutai", "SALE", "seedings") != 3 {
-			t.Errorf("got %+v, want 3 additions and withdrawals", got)
-		}
+		got := *w.seen("moutai")
+		check(t, got == (sale.ReadVersion{Seedings: 3}) && w.Number("SALE#moutai", "SALE", "seedings") == 3, "got %+v, want 3 additions and withdrawals", got)
 	},
 	"a resumption of who has seen nothing leaves a person's pause as it is": func(t *testing.T, w *World) {
 		w.Open(10, 2)
@@ -161,9 +160,8 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 			}
 			pause("")
 		}
-		if _, applied, err := w.changeSeeing("moutai", sale.ActionResume, "kims", w.seen("moutai")); err != nil || !applied {
-			t.Errorf("of who has seen it: applied %t (%v)", applied, err)
-		}
+		_, applied, err := w.changeSeeing("moutai", sale.ActionResume, "kims", w.seen("moutai"))
+		check(t, err == nil && applied, "of who has seen it: applied %t (%v)", applied, err)
 		w.succeeds(resume("schedule-3", time.Time{})) // it is not paused
 		pause("")
 		w.succeeds(resume("schedule-4", time.Time{})) // after a schedule's pause that followed a person's

@@ -26,13 +26,11 @@ var confirming = map[string]func(*testing.T, *World){
 			c, err := w.Ledger.Claim(w.Ctx, "moutai", ref.User)
 			check(t, err == nil && c.OrderID == id && c.State() == sale.Confirmed, "claim %+v (%v), want order %d", c, err, id)
 			o, err := w.Ledger.Order(w.Ctx, id)
-			if want := (sale.Order{ID: id, SaleID: "moutai", User: ref.User, ClaimID: ref.ClaimID}); err != nil || o != want {
-				t.Errorf("got order %+v (%v), want %+v", o, err, want)
-			}
+			want := sale.Order{ID: id, SaleID: "moutai", User: ref.User, ClaimID: ref.ClaimID}
+			check(t, err == nil && o == want, "got order %+v (%v), want %+v", o, err, want)
 		}
-		if got := orderid.Time(first[0]); !got.Equal(Start) {
-			t.Errorf("id says %v, want %v", got, Start)
-		}
+		got := orderid.Time(first[0])
+		check(t, got.Equal(Start), "id says %v, want %v", got, Start)
 	},
 	"confirming again gives the same id and takes no new one": func(t *testing.T, w *World) {
 		w.Open(10, 1)
@@ -73,12 +71,10 @@ var confirming = map[string]func(*testing.T, *World){
 		slow := w.overtaken("BatchExecuteStatement", func() {
 			w.tamper("CLAIM#moutai#0", "alice", "SET claimId = :x", text("another"))
 		})
-		if c := slow.Confirm(w.Ctx, refs); sale.CodeOf(c[0].Err) != sale.Poison {
-			t.Errorf("got %+v, want poison", c[0])
-		}
-		if it := w.Item("CLAIM#moutai#0", "alice"); it["orderId"] != nil {
-			t.Errorf("got an order id: %v", it)
-		}
+		c := slow.Confirm(w.Ctx, refs)
+		check(t, sale.CodeOf(c[0].Err) == sale.Poison, "got %+v, want poison", c[0])
+		it := w.Item("CLAIM#moutai#0", "alice")
+		check(t, it["orderId"] == nil, "got an order id: %v", it)
 	},
 	"a claim that another finalizer confirms between its reading and its order id keeps the other's id": func(t *testing.T, w *World) {
 		w.Open(2, 1)

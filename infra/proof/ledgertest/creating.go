@@ -27,9 +27,8 @@ var creating = map[string]func(*testing.T, *World){
 			created(true)
 			w.Refused(sale.SaleNotFound, w.buys("alice"))
 		}
-		if s := w.Create(c); !s.Applied || s.Seeded != 250 || s.Shards != 150 {
-			t.Errorf("got %+v", s)
-		}
+		s := w.Create(c)
+		check(t, s.Applied && s.Seeded == 250 && s.Shards == 150, "got %+v", s)
 		w.Settled(150)
 		w.allBuy("alice")
 	},
@@ -65,9 +64,8 @@ var creating = map[string]func(*testing.T, *World){
 		w.Create(c)
 		before := w.everything()
 		s, err := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: w.Now}).Create(w.Ctx, c) // with another random key
-		if want := (ledger.Seeding{SaleID: "moutai", Seeded: 10, Shards: 2}); err != nil || s != want {
-			t.Errorf("got %+v (%v), want %+v", s, err, want)
-		}
+		want := ledger.Seeding{SaleID: "moutai", Seeded: 10, Shards: 2}
+		check(t, err == nil && s == want, "got %+v (%v), want %+v", s, err, want)
 		for name, change := range map[string]func(*sale.Creation){
 			"stock":        func(c *sale.Creation) { c.Stock = 11 },
 			"shards":       func(c *sale.Creation) { c.Shards = 3 },
@@ -106,9 +104,8 @@ var creating = map[string]func(*testing.T, *World){
 			w.Create(c)
 			w.Accepted(w.Buy("alice"))
 		})
-		if s, err := late.Create(w.Ctx, c); err != nil || s.Applied {
-			t.Errorf("got %+v (%v), want nothing applied", s, err)
-		}
+		s, err := late.Create(w.Ctx, c)
+		check(t, err == nil && !s.Applied, "got %+v (%v), want nothing applied", s, err)
 		w.left(9)
 		w.Settled(1)
 	},

@@ -118,9 +118,8 @@ var draining = map[string]func(*testing.T, *World){
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		a := w.cutPass()
 		w.pendsLate(usersOf(0, 4, 4)[3])
-		if r, _ := w.auditFrom(a); r.Finished {
-			t.Errorf("got %+v, of which the pass has not seen the last claim", r)
-		}
+		r, _ := w.auditFrom(a)
+		check(t, !r.Finished, "got %+v, of which the pass has not seen the last claim", r)
 	},
 	"a pass that finishes a sale looks at every order, and no other looks again at what was there": func(t *testing.T, w *World) {
 		c := w.Open(20, 2)
@@ -135,9 +134,8 @@ var draining = map[string]func(*testing.T, *World){
 		w.confirmed(carol)
 		for range 2 {
 			a = a.Next()
-			if r, stranded := w.auditFrom(a); r.Finished || r.Missing != 1 || len(stranded) != 1 {
-				t.Errorf("got %+v, stranded %v, want the order of long ago found missing", r, stranded)
-			}
+			r, stranded := w.auditFrom(a)
+			check(t, !r.Finished && r.Missing == 1 && len(stranded) == 1, "got %+v, stranded %v, want the order of long ago found missing", r, stranded)
 			w.Pass(time.Minute)
 		}
 		if a = a.Next(); len(a.Absent) != 1 || a.OrdersFrom.IsZero() {
@@ -153,23 +151,19 @@ var draining = map[string]func(*testing.T, *World){
 		c := w.Open(20, 2)
 		w.confirmed(w.bought("alice"))
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter - time.Millisecond)
-		if r, _ := w.audit(); r.Finished {
-			t.Errorf("a millisecond early: got %+v", r)
-		}
+		r, _ := w.audit()
+		check(t, !r.Finished, "a millisecond early: got %+v", r)
 		w.Pass(time.Millisecond)
 		w.tamper("STOCK#moutai#1", "STOCK", "SET closesAt = closesAt + :one", one()) // an edit that was cut off
-		if r, _ := w.audit(); r.Finished {
-			t.Errorf("a shard closed later: got %+v", r)
-		}
+		r, _ = w.audit()
+		check(t, !r.Finished, "a shard closed later: got %+v", r)
 		w.Pass(time.Millisecond)
-		if r, _ := w.audit(); !r.Finished {
-			t.Errorf("got %+v, want a finished sale", r)
-		}
+		r, _ = w.audit()
+		check(t, r.Finished, "got %+v, want a finished sale", r)
 		ctx, dying := w.cutAfter(1) // the sale, no shard
 		w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: w.Now().Add(time.Hour)})))
-		if r, _ := w.audit(); r.Finished {
-			t.Errorf("a longer sale of which the shards do not know yet: got %+v", r)
-		}
+		r, _ = w.audit()
+		check(t, !r.Finished, "a longer sale of which the shards do not know yet: got %+v", r)
 	},
 	"whatever happens to a sale while a pass looks at it keeps the pass from draining it": func(t *testing.T, w *World) {
 		c := w.Open(20, 2)
@@ -230,9 +224,8 @@ var draining = map[string]func(*testing.T, *World){
 		}
 		lists := func(want int) {
 			t.Helper()
-			if l, err := w.Ledger.Listings(w.Ctx); err != nil || len(l) != want || want > 0 && !l[0].Drained {
-				t.Errorf("got %+v (%v), want %d drained sales", l, err, want)
-			}
+			l, err := w.Ledger.Listings(w.Ctx)
+			check(t, err == nil && len(l) == want && (want <= 0 || l[0].Drained), "got %+v (%v), want %d drained sales", l, err, want)
 		}
 		w.Settles(PaymentOf(id, "pi_1"))
 		lists(0)

@@ -183,13 +183,11 @@ var entering = map[string]func(*testing.T, *World){
 			w.Pass(time.Second)
 		}
 		pk := fmt.Sprintf("ENTRY#moutai#%02x", leaf.Page())
-		if all := w.Partition(pk); len(all) != 1 || w.Number(pk, "alice", "at") != c.EnterFrom.UnixMilli() {
-			t.Errorf("the partition has %v", all)
-		}
+		all := w.Partition(pk)
+		check(t, len(all) == 1 && w.Number(pk, "alice", "at") == c.EnterFrom.UnixMilli(), "the partition has %v", all)
 		w.succeeds(w.enters("bob"))
-		if bob, err := w.Environment().Entry(w.Ctx, "moutai", "bob", settle); err != nil || bob.Leaf != leafOf("bob") || bob.Nonce == want.Nonce {
-			t.Errorf("bob has %+v (%v)", bob, err)
-		}
+		bob, err := w.Environment().Entry(w.Ctx, "moutai", "bob", settle)
+		check(t, err == nil && bob.Leaf == leafOf("bob") && bob.Nonce != want.Nonce, "bob has %+v (%v)", bob, err)
 	},
 	"people enter from the first instant on and before the last one": func(t *testing.T, w *World) {
 		c := w.OpenDraw(3, 1)
@@ -335,9 +333,8 @@ var rolling = map[string]func(*testing.T, *World){
 		l := w.Environment()
 		got, err := l.Ranks(w.Ctx, s, head)
 		slices.SortFunc(got, draw.Rank.Compare)
-		if ranks := slices.SortedFunc(slices.Values(draw.Ranks(head.Seed, leaves)), draw.Rank.Compare); err != nil || !slices.Equal(got, ranks) {
-			t.Errorf("got %d ranks (%v), want those of the %d leaves", len(got), err, len(leaves))
-		}
+		ranks := slices.SortedFunc(slices.Values(draw.Ranks(head.Seed, leaves)), draw.Rank.Compare)
+		check(t, err == nil && slices.Equal(got, ranks), "got %d ranks (%v), want those of the %d leaves", len(got), err, len(leaves))
 		w.Refused(sale.Internal, errOf(l.Ranks(w.Ctx, s, draw.Head{Entrants: head.Entrants})))
 		pages := w.roll()
 		for _, leaf := range leaves {

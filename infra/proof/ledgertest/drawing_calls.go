@@ -54,12 +54,10 @@ var calling = map[string]func(*testing.T, *World){
 		ctx, dying := w.cutAfter(1) // one shard
 		w.Refused(sale.Busy, errOf(dying.FinishCall(ctx, "moutai", nil, gap)))
 		w.Pass(time.Hour)
-		if d := w.state(); d.Last.Complete || !d.NextCallAt(gap).After(w.Now()) {
-			t.Errorf("got %+v, want that no other call follows", d)
-		}
-		if call := w.completes(nil); !call.Complete || call.Stock != 2 {
-			t.Errorf("got %+v", call)
-		}
+		d := w.state()
+		check(t, !d.Last.Complete && d.NextCallAt(gap).After(w.Now()), "got %+v, want that no other call follows", d)
+		call := w.completes(nil)
+		check(t, call.Complete && call.Stock == 2, "got %+v", call)
 		for i := range 2 {
 			w.allBuy(fmt.Sprint("user-", i))
 		}
@@ -97,9 +95,8 @@ var calling = map[string]func(*testing.T, *World){
 		fourth := w.calls(ranks)
 		check(t, fourth.Number == 4 && fourth.Lo == ranks[0] && fourth.Hi == ranks[1], "got %+v, want the people of the call before", fourth)
 		w.callItem(3, map[string]any{"from": third.From, "until": third.Until, "lo": ranks[0].String(), "hi": ranks[0].String()})
-		if _, err := w.Engine.API.UpdateItem(w.Ctx, held); err == nil {
-			t.Error("a call that is over gets its people late")
-		}
+		_, err := w.Engine.API.UpdateItem(w.Ctx, held)
+		check(t, err != nil, "a call that is over gets its people late")
 		w.callItem(3, map[string]any{"from": third.From, "until": third.Until, "lo": ranks[0].String(), "hi": ranks[0].String()})
 	},
 	"a call that is finished too late calls nobody, but the shards get its window": func(t *testing.T, w *World) {
@@ -107,9 +104,8 @@ var calling = map[string]func(*testing.T, *World){
 		w.begun(ranks)
 		begun := w.state().Last
 		w.moment(begun.From.Add(gap + time.Millisecond))
-		if call := w.completes(ranks); !call.Complete || !call.CallsNobody() {
-			t.Errorf("got %+v, although its people would have less time", call)
-		}
+		call := w.completes(ranks)
+		check(t, call.Complete && call.CallsNobody(), "got %+v, although its people would have less time", call)
 		w.callItem(1, map[string]any{"from": begun.From, "until": begun.Until, "lo": begun.Lo.String(), "hi": begun.Lo.String()})
 		for k := range 2 {
 			w.hasNumber(begun.From.UnixMilli(), fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "opensAt")
@@ -123,17 +119,15 @@ var calling = map[string]func(*testing.T, *World){
 		w.moment(call.From.Add(gap))
 		begun, err := w.Environment().BeginCall(w.Ctx, before, ranks, gap)
 		w.Refused(sale.Busy, err)
-		if d := w.state(); begun || d.Sale.Call != 1 || d.Last.Hi != ranks[1] {
-			t.Errorf("begun is %t: %+v", begun, d)
-		}
+		d := w.state()
+		check(t, !begun && d.Sale.Call == 1 && d.Last.Hi == ranks[1], "begun is %t: %+v", begun, d)
 	},
 	"a call by rank is not completed by a run that has not read the roll": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)
 		w.begun(ranks)
 		w.Refused(sale.Busy, errOf(w.Environment().FinishCall(w.Ctx, "moutai", nil, gap)))
-		if call := w.completes(ranks); call.Stock != 2 || call.Hi != ranks[1] {
-			t.Errorf("got %+v", call)
-		}
+		call := w.completes(ranks)
+		check(t, call.Stock == 2 && call.Hi == ranks[1], "got %+v", call)
 	},
 	"whom a call is for is written once": func(t *testing.T, w *World) {
 		_, _, ranks := w.rolled(2, 1, 8)
@@ -179,13 +173,11 @@ var calling = map[string]func(*testing.T, *World){
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})))
 		w.withdraws(w.Environment(), "typo", 1, done(1, 5, 3, false))
 		w.unchanged(before)
-		if left := w.Stock(3); left[0]+left[1]+left[2] != 5 {
-			t.Errorf("%v are left, want 5 of %d", left, c.Stock)
-		}
+		left := w.Stock(3)
+		check(t, left[0]+left[1]+left[2] == 5, "%v are left, want 5 of %d", left, c.Stock)
 		w.Add("more", 2)
-		if call := w.next(ranks); call.Lo != ranks[4] || call.Hi != ranks[7] || call.Stock != 7 {
-			t.Errorf("got %+v", call)
-		}
+		call := w.next(ranks)
+		check(t, call.Lo == ranks[4] && call.Hi == ranks[7] && call.Stock == 7, "got %+v", call)
 	},
 }
 
@@ -229,9 +221,8 @@ func beginnings() map[string]func(*testing.T, *World) {
 			w.moment(first.Until.Add(gap))
 			d := w.state()
 			slow := w.overtaken("TransactWriteItems", func() { edit(w, c, first) })
-			if begun, err := slow.BeginCall(w.Ctx, d, ranks, gap); err != nil || begun {
-				t.Errorf("begun is %t (%v)", begun, err)
-			}
+			begun, err := slow.BeginCall(w.Ctx, d, ranks, gap)
+			check(t, err == nil && !begun, "begun is %t (%v)", begun, err)
 			same(t, w.state().Sale.Call, 1)
 		}
 	}
@@ -243,9 +234,8 @@ func beginnings() map[string]func(*testing.T, *World) {
 			slow := w.overtaken("TransactWriteItems", func() {
 				w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: ptr(fmt.Sprint("before call ", number+1))}))
 			})
-			if begun, err := slow.BeginCall(w.Ctx, d, ranks, gap); err != nil || !begun {
-				t.Errorf("begun is %t (%v)", begun, err)
-			}
+			begun, err := slow.BeginCall(w.Ctx, d, ranks, gap)
+			check(t, err == nil && begun, "begun is %t (%v)", begun, err)
 			w.completes(ranks)
 			if d := w.state(); d.Sale.Call != number+1 || d.Sale.Edits != 2*(number+1) {
 				t.Errorf("got %+v", d)

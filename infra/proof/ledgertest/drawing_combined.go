@@ -74,9 +74,8 @@ var combiningMore = map[string]func(*testing.T, *World){
 			user := map[string]string{"moutai": users[0], "size-39": users[1]}[saleID]
 			same(t, w.Refused(sale.AlreadyOrdered, errOf(w.buyIn(saleID, user))).OtherSale, other)
 		}
-		if second := w.next(ranks); second.Stock != 1 || second.Lo != ranks[1] || second.Hi != ranks[2] {
-			t.Errorf("the second call is %+v", second)
-		}
+		second := w.next(ranks)
+		check(t, second.Stock == 1 && second.Lo == ranks[1] && second.Hi == ranks[2], "the second call is %+v", second)
 	},
 	"units that are added are for the next call, and for anybody in the last one": func(t *testing.T, w *World) {
 		_, users, ranks := w.rolled(1, 1, 4)
@@ -86,18 +85,15 @@ var combiningMore = map[string]func(*testing.T, *World){
 		w.allBuy(users[0])
 		w.moment(w.state().NextCallAt(gap).Add(-time.Second))
 		w.Add("between calls", 1)
-		if second := w.next(ranks); second.Stock != 2 || second.Hi != ranks[2] {
-			t.Errorf("the second call is %+v", second)
-		}
+		second := w.next(ranks)
+		check(t, second.Stock == 2 && second.Hi == ranks[2], "the second call is %+v", second)
 		w.allBuy(users[1:3]...)
 		w.moment(w.state().NextCallAt(gap).Add(time.Hour))
 		w.Add("when none is left", 1)
-		if third := w.calls(ranks); third.Stock != 1 || third.Hi != ranks[3] {
-			t.Errorf("the third call is %+v", third)
-		}
-		if open := w.next(ranks); !open.Open || open.Stock != 1 {
-			t.Errorf("the last call is %+v", open)
-		}
+		third := w.calls(ranks)
+		check(t, third.Stock == 1 && third.Hi == ranks[3], "the third call is %+v", third)
+		open := w.next(ranks)
+		check(t, open.Open && open.Stock == 1, "the last call is %+v", open)
 		w.Add("in the last call", 1)
 		w.allBuy("dora", users[3])
 		w.Refused(sale.SoldOut, w.buys("fred"))
@@ -126,9 +122,8 @@ var combiningMore = map[string]func(*testing.T, *World){
 		delete(record, "hi")
 		delete(record, "stock")
 		w.place(attributes(record))
-		if call := w.calls(ranks); call.Number != 1 || call.Hi != ranks[1] || call.From.Before(c.OpensAt) {
-			t.Errorf("got %+v", call)
-		}
+		call := w.calls(ranks)
+		check(t, call.Number == 1 && call.Hi == ranks[1] && !call.From.Before(c.OpensAt), "got %+v", call)
 		w.allBuy(users[1])
 	},
 	"after a restore a shard in the window before sells nothing until the next edit": func(t *testing.T, w *World) {

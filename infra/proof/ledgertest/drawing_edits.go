@@ -20,22 +20,19 @@ var editingDraws = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v", paused)
 		}
 		w.changed(1, true, call.At.Add(time.Millisecond))
-		if again := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: ptr(true)}); again.Applied {
-			t.Error("the same pause was applied twice")
-		}
+		again := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: ptr(true)})
+		check(t, !again.Applied, "the same pause was applied twice")
 		// The one before that pause is older, the one after it is not, although the call is newer than either.
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: before, Paused: ptr(false)})))
-		if resumed := w.edit(sale.Edit{SaleID: "moutai", At: before.Add(2 * time.Second), Paused: ptr(false)}); !resumed.Applied || resumed.Sale.Paused {
-			t.Errorf("got %+v", resumed)
-		}
+		resumed := w.edit(sale.Edit{SaleID: "moutai", At: before.Add(2 * time.Second), Paused: ptr(false)})
+		check(t, resumed.Applied && !resumed.Sale.Paused, "got %+v", resumed)
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: ptr(true)})))
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: before.Add(2 * time.Second), Paused: ptr(true)})))
 		at := w.Now()
 		for i := range 2 {
 			e := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
-			if want := at.Add(time.Duration(i) * time.Millisecond); !e.Applied || !e.Sale.OperatedAt.Equal(want) || !e.Sale.ChangedAt.Equal(want) {
-				t.Errorf("edit %d without an instant: got %+v", i, e)
-			}
+			want := at.Add(time.Duration(i) * time.Millisecond)
+			check(t, e.Applied && e.Sale.OperatedAt.Equal(want) && e.Sale.ChangedAt.Equal(want), "edit %d without an instant: got %+v", i, e)
 		}
 	},
 	"the draw of a sale becomes later only": func(t *testing.T, w *World) {
@@ -53,9 +50,8 @@ var editingDraws = map[string]func(*testing.T, *World){
 			w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, e)))
 		}
 		w.edit(sale.Edit{SaleID: "moutai", OpensAt: later, ClosesAt: end, DrawLead: lead + time.Hour})
-		if d := w.state().Sale; !d.BeginsAt.Equal(later) || d.OpensAt != d.BeginsAt || !d.EndsAt.Equal(end) || d.ClosesAt != d.EndsAt {
-			t.Errorf("got %+v", d)
-		}
+		d := w.state().Sale
+		check(t, d.BeginsAt.Equal(later) && d.OpensAt == d.BeginsAt && d.EndsAt.Equal(end) && d.ClosesAt == d.EndsAt, "got %+v", d)
 		w.hasNumber(end.UnixMilli(), "SALES", "moutai", "closesAt")
 		w.hasNoItem("DRAW#moutai", "CALL#0000000000")
 		earlier := sale.Edit{SaleID: "moutai", OpensAt: later.Add(-time.Millisecond), ClosesAt: end, DrawLead: lead} // late enough for the dice
@@ -108,9 +104,8 @@ var editingDraws = map[string]func(*testing.T, *World){
 			if most := first.From.Add(keepFor); most.Before(want) {
 				want = most
 			}
-			if d := w.state(); !d.Last.Until.Equal(want) || !d.Sale.ClosesAt.Equal(want) {
-				t.Errorf("%v later: the call ends at %v, want %v", later, d.Last.Until, want)
-			}
+			d := w.state()
+			check(t, d.Last.Until.Equal(want) && d.Sale.ClosesAt.Equal(want), "%v later: the call ends at %v, want %v", later, d.Last.Until, want)
 		}
 		w.next(ranks)
 		open := w.next(ranks)

@@ -140,16 +140,14 @@ var turningMore = map[string]func(*testing.T, *World){
 				done = true
 				w.next(ranks)
 				w.Pass(10 * time.Second)
-				if s, err := slow.Sale(w.Ctx, "moutai"); err != nil || s.Call != 2 {
-					t.Errorf("got %+v (%v)", s, err)
-				}
+				s, err := slow.Sale(w.Ctx, "moutai")
+				check(t, err == nil && s.Call == 2, "got %+v (%v)", s, err)
 			}
 			return out, err
 		})
 		w.Refused(sale.Busy, errOf(slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})))
-		if left := w.Stock(1); left[0] != 2 || !done {
-			t.Errorf("%v units are left", left)
-		}
+		left := w.Stock(1)
+		check(t, left[0] == 2 && done, "%v units are left", left)
 		w.Refused(sale.TurnOver, errOf(slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})))
 	},
 	"nobody is checked whose turn it is not": func(t *testing.T, w *World) {

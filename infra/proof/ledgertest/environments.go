@@ -128,9 +128,8 @@ func (w *World) heldBack(user string) (apply func() error) {
 // isCancelled expects that a transaction was refused.
 func (w *World) isCancelled(err error) {
 	w.T.Helper()
-	if _, ok := errors.AsType[*types.TransactionCanceledException](err); !ok {
-		w.T.Errorf("got %v, want a cancelled transaction", err)
-	}
+	_, ok := errors.AsType[*types.TransactionCanceledException](err)
+	check(w.T, ok, "got %v, want a cancelled transaction", err)
 }
 
 // failing is an environment in which calls of an operation fail for good, but for the first few.

@@ -80,13 +80,11 @@ var erasing = map[string]func(*testing.T, *World){
 		check(t, claim.OrderID == ids[0] && claim.State() == sale.Paid && claim.RequestKey == "", "the order is %+v", claim)
 		held := w.holds(claim.User, 1)["moutai"]
 		check(t, held.Order != nil && held.Order.User == claim.User && held.Guarded && len(held.Refunds) == 1, "of the random id it holds %+v", held)
-		if bob := w.holds("bob", 1)["moutai"]; bob.Claim == nil || !bob.Guarded || len(bob.Refunds) != 1 {
-			t.Errorf("of another user it holds %+v", bob)
-		}
+		bob := w.holds("bob", 1)["moutai"]
+		check(t, bob.Claim != nil && bob.Guarded && len(bob.Refunds) == 1, "of another user it holds %+v", bob)
 		w.Settled(2)
-		if r, _ := w.audit(); !r.Balanced || !r.Finished || r.Paid != 2 {
-			t.Errorf("got %+v", r)
-		}
+		r, _ := w.audit()
+		check(t, r.Balanced && r.Finished && r.Paid == 2, "got %+v", r)
 		if again := w.Settles(PaymentOf(ids[0], "pi_3")); again.Refund == nil || again.Refund.User != claim.User {
 			t.Errorf("a late payment is %+v", again)
 		}
@@ -138,9 +136,8 @@ var erasing = map[string]func(*testing.T, *World){
 		w.marksRefunded("size-42", "stripe#size-422")
 		hasLen(t, w.erases(w.Environment(), "alice"), 2)
 		for id, erased := range map[string]bool{"other": true, "size-42": false, "elsewhere": false} {
-			if refunds := w.refunds(id); len(refunds) != 1 || sale.IsErased(refunds[0].User) != erased || !erased && refunds[0].User != "bob" {
-				t.Errorf("%s has the refunds %+v", id, refunds)
-			}
+			refunds := w.refunds(id)
+			check(t, len(refunds) == 1 && sale.IsErased(refunds[0].User) == erased && (erased || refunds[0].User == "bob"), "%s has the refunds %+v", id, refunds)
 		}
 	},
 	"nobody is erased whose claim may not note all refunds": func(t *testing.T, w *World) {
@@ -202,9 +199,8 @@ var erasing = map[string]func(*testing.T, *World){
 	"a payment that comes in between is the erased user's": func(t *testing.T, w *World) {
 		ids := w.drainedWith()
 		w.erases(w.beforeTransaction(1, func() { w.Settles(PaymentOf(ids[0], "pi_1")) }), "alice")
-		if c := w.erasedClaim(); c.Payment != "stripe#pi_1" || c.State() != sale.Paid {
-			t.Errorf("the order is %+v", c)
-		}
+		c := w.erasedClaim()
+		check(t, c.Payment == "stripe#pi_1" && c.State() == sale.Paid, "the order is %+v", c)
 		w.holdsNothing("alice")
 		w.Settled(2)
 	},
@@ -233,9 +229,8 @@ var erasing = map[string]func(*testing.T, *World){
 		}
 		goesBack(2)
 		w.erases(w.beforeTransaction(1, func() { goesBack(0) }), "alice")
-		if refunds := w.refunds("moutai"); len(refunds) != 2 || !sale.IsErased(refunds[0].User) || refunds[1].User != "carol" {
-			t.Errorf("got %+v, want one of an erased user and one of carol", refunds)
-		}
+		refunds := w.refunds("moutai")
+		check(t, len(refunds) == 2 && sale.IsErased(refunds[0].User) && refunds[1].User == "carol", "got %+v, want one of an erased user and one of carol", refunds)
 		w.Settled(2)
 	},
 	"two who erase at once a user of whom only a guard is left move it once": func(t *testing.T, w *World) {
@@ -300,9 +295,8 @@ var erasing = map[string]func(*testing.T, *World){
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"alice"}`))
 		w.erases(w.Environment(), "alice")
 		for _, when := range []string{"erased", "and a pass ends that began before"} {
-			if all := w.everything(); strings.Contains(all, "alice") {
-				t.Errorf("%s: the table names the user:\n%s", when, all)
-			}
+			all := w.everything()
+			check(t, !strings.Contains(all, "alice"), "%s: the table names the user:\n%s", when, all)
 			w.succeeds(nil, w.Environment().SaveCursor(w.Ctx, pass, found))
 		}
 	},
@@ -330,9 +324,8 @@ var erasing = map[string]func(*testing.T, *World){
 		}
 		w.erases(w.Environment(), "alice")
 		w.erasedClaim()
-		if listing, held := w.Listing(), w.holds("alice", 1); len(held) != 0 || listing.Books == nil || listing.Books.Claims != 3 {
-			t.Errorf("of the user it holds %+v, the listing is %+v", held, listing)
-		}
+		listing, held := w.Listing(), w.holds("alice", 1)
+		check(t, len(held) == 0 && listing.Books != nil && listing.Books.Claims == 3, "of the user it holds %+v, the listing is %+v", held, listing)
 	},
 	"an erased entry leaves its hash on the roll": func(t *testing.T, w *World) {
 		c := w.OpenDraw(9, 2)

@@ -48,9 +48,8 @@ var extending = map[string]func(*testing.T, *World){
 		}
 		w.moment(until.Add(grace - time.Millisecond))
 		w.releases(0, 0)
-		if by := w.Listing().NextPayBy; !by.Equal(until) {
-			t.Errorf("the next order is to be paid by %v, want %v", by, until)
-		}
+		by := w.Listing().NextPayBy
+		check(t, by.Equal(until), "the next order is to be paid by %v, want %v", by, until)
 		w.Pass(time.Millisecond)
 		same(t, w.releases(2, 2).OldestDueSeconds, 0)
 		w.moment(late.Add(grace))
@@ -77,9 +76,8 @@ var extending = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, errOf(dying.Edit(ctx, sale.Edit{SaleID: "moutai", ChangeID: "x1", PayUntil: until})))
 		for _, again := range []sale.Edit{{ChangeID: "x1"}, {ChangeID: "x2"}} {
 			again.SaleID, again.PayUntil = "moutai", until
-			if done := w.edit(again); done.Applied != (again.ChangeID == "x2") || !done.Sale.PayUntil.Equal(until) {
-				t.Errorf("%s: got %+v", again.ChangeID, done)
-			}
+			done := w.edit(again)
+			check(t, done.Applied == (again.ChangeID == "x2") && done.Sale.PayUntil.Equal(until), "%s: got %+v", again.ChangeID, done)
 			w.changed(3, false, w.Current().ChangedAt)
 		}
 		less := sale.Edit{SaleID: "moutai", ChangeID: "less", PayUntil: until.Add(-time.Millisecond)}

@@ -63,9 +63,8 @@ var grouping = map[string]func(*testing.T, *World){
 		for _, k := range [][2]string{{"SALE#size-38", "SALE"}, {"SALES", "size-38"}, {"CLAIM#size-38#0", "alice"}, {guard, "alice"}} {
 			w.hasNumber(sale.ReadsGroups, k[0], k[1], "minReader")
 		}
-		if g := w.Item(guard, "alice"); value(g["saleId"]) != "size-38" || value(g["claimId"]) != p.Claim.ID {
-			t.Errorf("the guard is %v", g)
-		}
+		g := w.Item(guard, "alice")
+		check(t, value(g["saleId"]) == "size-38" && value(g["claimId"]) == p.Claim.ID, "the guard is %v", g)
 		w.needs(guard, "alice", sale.Reads+1)
 		w.openIn("shoe", "size-39", 1)
 		w.Refused(sale.Internal, errOf(w.buyIn("size-39", "alice")))
@@ -91,9 +90,8 @@ var grouping = map[string]func(*testing.T, *World){
 		}
 		w.Refused(sale.GroupNotFound, errOf(w.Ledger.GroupStandings(w.Ctx, "hat")))
 		w.Create(draft)
-		if got := w.shown("shoe"); !slices.Equal(got, []string{"size-38", "size-39", "size-40"}) {
-			t.Errorf("got %v", got)
-		}
+		got := w.shown("shoe")
+		check(t, slices.Equal(got, []string{"size-38", "size-39", "size-40"}), "got %v", got)
 		w.tamper("SALE#size-39", "SALE", "REMOVE shards", nil) // one that cannot be read is no draft
 		w.Refused(sale.Internal, errOf(w.Environment().Group(w.Ctx, "shoe")))
 	},
@@ -106,9 +104,8 @@ var grouping = map[string]func(*testing.T, *World){
 		one := last
 		one.SaleID = "one-more"
 		w.refusedBecause("the group has 30 sales, and cannot have more", sale.Conflicting, errOf(w.Ledger.Create(w.Ctx, one)))
-		if s := w.Create(last); s.Applied {
-			t.Error("the repeat was applied")
-		}
+		s := w.Create(last)
+		check(t, !s.Applied, "the repeat was applied")
 		check(t, w.everything() == before && w.Item("SALE#one-more", "SALE") == nil, "something was written")
 		hasLen(t, w.shown("shoe"), sale.MaxGroup)
 	},

@@ -27,9 +27,8 @@ var late = map[string]func(*testing.T, *World){
 		w.Pass(5 * time.Hour)
 		w.releases(0, 0) // the first pass, which reads the claims
 		for range 3 {
-			if done := w.releases(0, 0); done.ReadUnits > 0 {
-				t.Errorf("%v units of claims are read, while units are left", done.ReadUnits)
-			}
+			done := w.releases(0, 0)
+			check(t, done.ReadUnits <= 0, "%v units of claims are read, while units are left", done.ReadUnits)
 			w.Pass(time.Minute)
 		}
 		w.Settles(PaymentOf(w.claimOf("bob").OrderID, "pi_1"))
@@ -67,14 +66,12 @@ var late = map[string]func(*testing.T, *World){
 		w.moment(payBy.Add(grace))
 		w.Pass(time.Hour)
 		w.releases(0, 0)
-		if r, _ := w.audit(); r.Finished || !r.Balanced {
-			t.Errorf("got %+v, want it unfinished", r)
-		}
+		r, _ := w.audit()
+		check(t, !r.Finished && r.Balanced, "got %+v, want it unfinished", r)
 		w.moment(payBy.Add(grace + lateFor))
 		w.releases(1, 1)
-		if r, _ := w.audit(); !r.Finished || !r.Balanced || !w.drained(r) {
-			t.Errorf("got %+v, want it finished", r)
-		}
+		r, _ = w.audit()
+		check(t, r.Finished && r.Balanced && w.drained(r), "got %+v, want it finished", r)
 	},
 	"an order that expired after the end and before its late days were over is a finding": func(t *testing.T, w *World) {
 		c, _ := w.lateSale(9, 1, "alice")

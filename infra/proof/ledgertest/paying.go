@@ -185,9 +185,8 @@ var paying = map[string]func(*testing.T, *World){
 			}
 		})
 		w.Refused(sale.Busy, errOf(appears.Pay(w.Ctx, PaymentOf(id, "pi_1"))))
-		if done := w.Settles(PaymentOf(id, "pi_1")); done.Refund != nil {
-			t.Errorf("got %+v, want it paid", done.Refund)
-		}
+		done := w.Settles(PaymentOf(id, "pi_1"))
+		check(t, done.Refund == nil, "got %+v, want it paid", done.Refund)
 		w.hasNoItem("REFUND#", "stripe#pi_1")
 	},
 	"a payment has one fate, in whatever order two reports of it come": func(t *testing.T, w *World) {

@@ -68,8 +68,7 @@ var findingAPerson = map[string]func(*testing.T, *World){
 		w.Refused(sale.NewerVersion, err)
 		check(t, read == 2 && len(held) == 1 && held[0] == "moutai", "%d sales read, found in %v", read, held)
 		full := errors.New("the disk is full")
-		if _, err := maintenance.Of(w.Environment()).Person(w.Ctx, "alice", func(maintenance.Held) error { return full }); !errors.Is(err, full) {
-			t.Errorf("got %v, want report's error", err)
-		}
+		_, err = maintenance.Of(w.Environment()).Person(w.Ctx, "alice", func(maintenance.Held) error { return full })
+		check(t, errors.Is(err, full), "got %v, want report's error", err)
 	},
 }

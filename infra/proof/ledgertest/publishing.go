@@ -162,9 +162,8 @@ var publishing = map[string]func(*testing.T, *World){
 		}
 		w.published(drain, end)
 		w.published(drain)
-		if got := w.eventsIn("moutai"); len(got) != 2 || got[1] != end {
-			t.Errorf("the table has %+v", got)
-		}
+		got := w.eventsIn("moutai")
+		check(t, len(got) == 2 && got[1] == end, "the table has %+v", got)
 	},
 	"the closing of a roll is an event, and its dice are not": func(t *testing.T, w *World) {
 		c := w.Drawn(2, 1)
@@ -224,9 +223,8 @@ var publishing = map[string]func(*testing.T, *World){
 			}
 			return nil
 		})
-		if diff := cmp.Diff(users[1:], listed); diff != "" || sale.CodeOf(err) != sale.Internal {
-			t.Errorf("claims (-want +got):\n%s%v", diff, err)
-		}
+		diff := cmp.Diff(users[1:], listed)
+		check(t, diff == "" && sale.CodeOf(err) == sale.Internal, "claims (-want +got):\n%s%v", diff, err)
 		n := 0
 		err = w.Ledger.Events(w.Ctx, "moutai", func(page []sale.Event) error {
 			n += len(page)

@@ -17,15 +17,13 @@ var purchasing = map[string]func(*testing.T, *World){
 		first := w.Accepted(w.BuyWith("alice", "k1"))
 		for name, l := range map[string]*ledger.Ledger{"the same environment": w.Ledger, "another one": w.Environment()} {
 			_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "new"})
-			if refused := w.Refused(sale.AlreadyOrdered, err); refused.Claim == nil || refused.Claim.ID != first.Claim.ID {
-				t.Errorf("%s shows %+v, want the claim %s", name, refused.Claim, first.Claim.ID)
-			}
+			refused := w.Refused(sale.AlreadyOrdered, err)
+			check(t, refused.Claim != nil && refused.Claim.ID == first.Claim.ID, "%s shows %+v, want the claim %s", name, refused.Claim, first.Claim.ID)
 			p := w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"}))
 			check(t, !p.New && reflect.DeepEqual(p.Claim, first.Claim), "%s: got %+v, want the first claim %+v", name, p, first.Claim)
 		}
-		if bob := w.Accepted(w.BuyWith("bob", "k1")); !bob.New || bob.Claim.ID == first.Claim.ID {
-			t.Errorf("another user got %+v with that key", bob)
-		}
+		bob := w.Accepted(w.BuyWith("bob", "k1"))
+		check(t, bob.New && bob.Claim.ID != first.Claim.ID, "another user got %+v with that key", bob)
 		w.Settled(3)
 	},
 	"a claim beats every refusal for a request with its key": func(t *testing.T, w *World) {
@@ -87,25 +85,22 @@ var purchasing = map[string]func(*testing.T, *World){
 		w.Refused(sale.Paused, errOf(w.Buy("alice")))
 		w.Pass(2 * time.Hour)
 		w.Refused(sale.Closed, errOf(w.Buy("alice")))
-		if left := w.Stock(2); left[0]+left[1] != 10 {
-			t.Errorf("stock %v, want 10 in all", left)
-		}
+		left := w.Stock(2)
+		check(t, left[0]+left[1] == 10, "stock %v, want 10 in all", left)
 	},
 	"an environment that remembers a claim tells of its release": func(t *testing.T, w *World) {
 		w.OpenUnpaid(2, 1)
 		first := w.Accepted(w.BuyWith("alice", "key-1"))
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: first.Claim.ID}})
-		if p := w.Accepted(w.BuyWith("alice", "key-1")); p.New || p.Claim.State() != sale.Confirmed {
-			t.Errorf("the repeat before the release got %+v", p)
-		}
+		p := w.Accepted(w.BuyWith("alice", "key-1"))
+		check(t, !p.New && p.Claim.State() == sale.Confirmed, "the repeat before the release got %+v", p)
 		asker := w.Environment() // it has not sold the unit, and finds the claim
 		repeat := ledger.Request{SaleID: "moutai", User: "alice", Key: "key-1"}
 		w.Accepted(asker.Purchase(w.Ctx, repeat))
 		w.succeeds(w.Environment().Cancel(w.Ctx, "moutai", "alice"))
 		for _, key := range []string{"key-1", "", "key-2"} {
-			if e := w.Refused(sale.AlreadyOrdered, errOf(w.BuyWith("alice", key))); e.Claim.ID != first.Claim.ID || e.Claim.State() != sale.Cancelled {
-				t.Errorf("key %q: told of %+v", key, e.Claim)
-			}
+			e := w.Refused(sale.AlreadyOrdered, errOf(w.BuyWith("alice", key)))
+			check(t, e.Claim.ID == first.Claim.ID && e.Claim.State() == sale.Cancelled, "key %q: told of %+v", key, e.Claim)
 		}
 		if e := w.Refused(sale.AlreadyOrdered, errOf(asker.Purchase(w.Ctx, repeat))); e.Claim.State() != sale.Cancelled {
 			t.Errorf("another environment: told of %+v", e.Claim)

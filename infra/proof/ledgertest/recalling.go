@@ -55,9 +55,8 @@ func (w *World) goesBackBecause(reason sale.RefundReason, user string, p sale.Pa
 		SaleID: "moutai", Payment: p.ID(), OrderID: c.OrderID, User: user, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: at,
 	}
 	check(w.T, err == nil && c.Payment == p.ID() && len(got) == 1 && got[0] == want, "%s holds %+v with %+v (%v), want %+v", user, c, got, err, want)
-	if again := w.Settles(p); again.Refund == nil || *again.Refund != want || again.New {
-		w.T.Errorf("its provider is told %+v, want %+v", again, want)
-	}
+	again := w.Settles(p)
+	check(w.T, again.Refund != nil && *again.Refund == want && !again.New, "its provider is told %+v, want %+v", again, want)
 }
 
 // Knowing is an environment that has just read the sale.
@@ -80,9 +79,8 @@ func (w *World) refundedMeanwhile() (sale.Payment, *ledger.Ledger, time.Time) {
 	slow := w.overtaken("TransactWriteItems", func() {
 		w.Pass(time.Second)
 		w.finishes(w.Environment(), 0, 0, 1, true)
-		if _, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil || !marked {
-			w.T.Errorf("marked: %t (%v)", marked, err)
-		}
+		_, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", p.ID())
+		check(w.T, err == nil && marked, "marked: %t (%v)", marked, err)
 	})
 	return p, slow, w.Now().Add(time.Second)
 }
@@ -102,17 +100,15 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Refused(sale.Recalled, w.buys("carol"))
 		w.Pass(pauseSettles)
 		same(t, w.finishes(w.Environment(), 1, 1, 1, true).OldestDueSeconds, int64(pauseSettles/time.Second))
-		if claim := w.claimOf("alice"); claim.State() != sale.Cancelled || claim.ReleasedBy != sale.ByOperator {
-			t.Errorf("got %+v", claim)
-		}
+		claim := w.claimOf("alice")
+		check(t, claim.State() == sale.Cancelled && claim.ReleasedBy == sale.ByOperator, "got %+v", claim)
 		w.goesBack("bob", paid, w.Now())
 		late := PaymentOf(ids[0], "pi_2")
 		w.refunded(late, "moutai", "alice", sale.RefundReleased)
 		w.Settled(2)
 		w.Pass(time.Hour)
-		if again := w.recalls("another note", false); again.RecallNote != "soles come off" || !again.RecalledAt.Equal(at) {
-			t.Errorf("got %+v", again)
-		}
+		again := w.recalls("another note", false)
+		check(t, again.RecallNote == "soles come off" && again.RecalledAt.Equal(at), "got %+v", again)
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		r, _ := w.audit()
 		check(t, r.Balanced && r.Finished && r.Paid == 1 && r.Released == 1 && r.RefundsDue == 2 && w.drained(r), "got %+v, want it finished", r)
@@ -186,9 +182,8 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 0, true)
 		w.Settled(2)
-		if r, _ := w.audit(); !r.Balanced || r.RefundsDue != 4 {
-			t.Errorf("got %+v", r)
-		}
+		r, _ := w.audit()
+		check(t, r.Balanced && r.RefundsDue == 4, "got %+v", r)
 	},
 	"the pass pauses the shards that the recall did not reach, and takes the claims that they sold": func(t *testing.T, w *World) {
 		w.Open(9, 2)
@@ -220,9 +215,8 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Open(9, 2)
 		slow := w.overtaken("TransactWriteItems", func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true), At: w.Now().Add(30 * time.Second)}) })
 		got, err := slow.Recall(w.Ctx, sale.Recall{SaleID: "moutai"})
-		if want := w.Now().Add(30*time.Second + time.Millisecond); err != nil || !got.Applied || !got.Sale.RecalledAt.Equal(want) {
-			t.Errorf("got %+v (%v), want it recalled at %v", got, err, want)
-		}
+		want := w.Now().Add(30*time.Second + time.Millisecond)
+		check(t, err == nil && got.Applied && got.Sale.RecalledAt.Equal(want), "got %+v (%v), want it recalled at %v", got, err, want)
 		w.finishes(w.Environment(), 0, 0, 0, false)
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 0, true)
@@ -242,9 +236,8 @@ var recalling = map[string]func(*testing.T, *World){
 		}
 		w.Refused(sale.Recalled, errOf(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 1})))
 		w.finishes(w.Environment(), 0, 0, 0, true)
-		if got, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "rest", Stock: 9}); err != nil || got.Units != 9 {
-			t.Errorf("got %+v (%v)", got, err)
-		}
+		got, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "rest", Stock: 9})
+		check(t, err == nil && got.Units == 9, "got %+v (%v)", got, err)
 	},
 	"a recall that only the listing shows yet releases nothing": func(_ *testing.T, w *World) { // plain reads see a transaction item by item
 		w.overdueOf(9, 1, "alice")
@@ -277,9 +270,8 @@ var recalling = map[string]func(*testing.T, *World){
 			w.becomes(table{})
 			w.Open(4, 1)
 			meets()
-			if done := w.ReleasesBy(w.Environment()); done.Complete {
-				t.Errorf("%s: complete, and an order may still be hidden", name)
-			}
+			done := w.ReleasesBy(w.Environment())
+			check(t, !done.Complete, "%s: complete, and an order may still be hidden", name)
 			w.Pass(pauseSettles)
 			w.finishes(w.Environment(), 0, 0, 0, true)
 		}
@@ -301,15 +293,13 @@ var recalling = map[string]func(*testing.T, *World){
 		at := w.recalls("", true).RecalledAt
 		w.Pass(pauseSettles - time.Second)
 		w.recalls("", false)
-		if p := w.Listing().Releasing; p == nil || !p.RecalledAt.Equal(at) || !p.PausedAt.Equal(at) || p.After != "" {
-			t.Errorf("the listing says %+v, want the recall's own pass", p)
-		}
+		p := w.Listing().Releasing
+		check(t, p != nil && p.RecalledAt.Equal(at) && p.PausedAt.Equal(at) && p.After == "", "the listing says %+v, want the recall's own pass", p)
 		w.Pass(time.Second)
 		w.finishes(w.Environment(), 1, 1, 0, true)
 		w.recalls("", false)
-		if p := w.Listing().Releasing; p != nil {
-			t.Errorf("after the recall is complete the listing says %+v", p)
-		}
+		p = w.Listing().Releasing
+		check(t, p == nil, "after the recall is complete the listing says %+v", p)
 	},
 	"a pass after which the unit of another may still be hidden is not the last": func(t *testing.T, w *World) {
 		w.Open(9, 1)
@@ -355,22 +345,19 @@ var recalling = map[string]func(*testing.T, *World){
 		transactions := 0
 		counting := w.before("TransactWriteItems", func() { transactions++ })
 		w.finishes(counting, 0, 0, 60, true)
-		if listing, err := w.Ledger.Listing(w.Ctx, "moutai"); err != nil || !listing.RefundAt.Equal(w.Now()) || transactions != 4 {
-			t.Errorf("got %+v (%v) after %d transactions", listing, err, transactions)
-		}
+		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+		check(t, err == nil && listing.RefundAt.Equal(w.Now()) && transactions == 4, "got %+v (%v) after %d transactions", listing, err, transactions)
 		for _, user := range users {
-			if c := w.claimOf(user); len(c.Refunds) != 1 || c.Refunds[0] != c.Payment {
-				t.Errorf("got %+v", c)
-			}
+			c := w.claimOf(user)
+			check(t, len(c.Refunds) == 1 && c.Refunds[0] == c.Payment, "got %+v", c)
 		}
 		w.Settled(2)
 	},
 	"a refund that another pass has recorded meanwhile stays as it is": func(t *testing.T, w *World) {
 		_, slow, at := w.refundedMeanwhile()
 		w.finishes(slow, 0, 0, 0, true)
-		if got := w.refunds("moutai"); len(got) != 1 || !got[0].At.Equal(at) || !got[0].RefundedAt.Equal(at) {
-			t.Errorf("got %+v, want it as it was at %v", got, at)
-		}
+		got := w.refunds("moutai")
+		check(t, len(got) == 1 && got[0].At.Equal(at) && got[0].RefundedAt.Equal(at), "got %+v, want it as it was at %v", got, at)
 	},
 	"refunds of a recall are noted in the listing once an hour": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
@@ -383,9 +370,8 @@ var recalling = map[string]func(*testing.T, *World){
 		w.recalls("", true)
 		notes := func(want time.Time) {
 			t.Helper()
-			if listing := w.Listing(); !listing.RefundAt.Equal(want) {
-				t.Errorf("got %+v, want one of %v noted", listing, want)
-			}
+			listing := w.Listing()
+			check(t, listing.RefundAt.Equal(want), "got %+v, want one of %v noted", listing, want)
 		}
 		w.finishes(w.Environment(), 1, 1, 1, false)
 		notes(noted)

@@ -21,15 +21,13 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		noted := w.Now()
 		for i, wait := range []time.Duration{0, time.Hour, time.Millisecond} {
 			w.Pass(wait)
-			if done := w.Settles(payments[i]); done.Refund == nil || done.Refund.Reason != sale.RefundRecalled {
-				t.Errorf("%s: got %+v, want a refund for the recall", payments[i].Reference, done)
-			}
+			done := w.Settles(payments[i])
+			check(t, done.Refund != nil && done.Refund.Reason == sale.RefundRecalled, "%s: got %+v, want a refund for the recall", payments[i].Reference, done)
 			if i == 2 {
 				noted = w.Now()
 			}
-			if at := w.Listing().RefundAt; !at.Equal(noted) {
-				t.Errorf("after the refund of %v the listing notes one of %v, want %v", w.Now(), at, noted)
-			}
+			at := w.Listing().RefundAt
+			check(t, at.Equal(noted), "after the refund of %v the listing notes one of %v, want %v", w.Now(), at, noted)
 		}
 	},
 	"a refund that a pass records while a report of its payment does stays as it is": func(t *testing.T, w *World) {
@@ -53,9 +51,8 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		back("dora")
 		w.recalls("", true)
 		w.Pass(pauseSettles)
-		if done := w.Settles(PaymentOf(ids[3], "pi_dora")); done.Refund == nil || done.Refund.RefundedAt.IsZero() {
-			t.Errorf("its provider reports the payment again, and is told %+v", done)
-		}
+		done := w.Settles(PaymentOf(ids[3], "pi_dora"))
+		check(t, done.Refund != nil && !done.Refund.RefundedAt.IsZero(), "its provider reports the payment again, and is told %+v", done)
 		w.finishes(w.overtaken("TransactWriteItems", func() { back("alice", "bob") }), 0, 0, 3, true)
 		for _, r := range w.refunds("moutai") {
 			check(t, r.Reason == sale.RefundRecalled && r.RefundedAt.IsZero() == (r.User == "carol"), "got %+v, want only that of carol due", r)

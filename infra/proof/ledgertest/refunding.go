@@ -41,9 +41,8 @@ var refunding = map[string]func(*testing.T, *World){
 			}
 			after = next
 		}
-		if want := "stripe#pi_1 true, stripe#pi_2 true kim, stripe#pi_3 false, stripe#pi_4 false"; strings.Join(got, ", ") != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		want := "stripe#pi_1 true, stripe#pi_2 true kim, stripe#pi_3 false, stripe#pi_4 false"
+		check(t, strings.Join(got, ", ") == want, "got %q, want %q", got, want)
 	},
 	"what cannot be its order's payment is a refund due, once": func(t *testing.T, w *World) {
 		w.OpenPriced(5, 1)
@@ -65,9 +64,8 @@ var refunding = map[string]func(*testing.T, *World){
 		w.refunded(PaymentOf(0, "pi_6"), "", "", sale.RefundUnknownOrder)
 		unnamed := PaymentOf(ids[1], "pi_7")
 		unnamed.SaleID = ""
-		if done := w.Settles(unnamed); done.Refund != nil {
-			t.Errorf("got %+v: the order id alone names the order", done.Refund)
-		}
+		done := w.Settles(unnamed)
+		check(t, done.Refund == nil, "got %+v: the order id alone names the order", done.Refund)
 		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Paid, "carol": sale.Confirmed})
 		for saleID, want := range map[string]string{
 			"moutai": "other#pi_1 other-payment, stripe#pi_2 other-payment, stripe#pi_3 amount, stripe#pi_4 amount",
@@ -119,9 +117,8 @@ var refunding = map[string]func(*testing.T, *World){
 		}
 		notes := func(want time.Time, why string) {
 			t.Helper()
-			if at := w.Listing().RefundAt; !at.Equal(want) {
-				t.Errorf("the listing notes %v, want %v: %s", at, want, why)
-			}
+			at := w.Listing().RefundAt
+			check(t, at.Equal(want), "the listing notes %v, want %v: %s", at, want, why)
 		}
 		first := w.Now()
 		w.Settles(PaymentOf(id, "pi_1"))
@@ -161,9 +158,8 @@ var refunding = map[string]func(*testing.T, *World){
 			check(t, err == nil && marked == isFirst && got.RefundedAt.Equal(at), "got %+v, %t (%v), want it marked: %t", got, marked, err, isFirst)
 			w.Pass(time.Minute)
 		}
-		if done := w.Settles(PaymentOf(0, "pi_1")); done.Refund == nil || !done.Refund.RefundedAt.Equal(at) {
-			t.Errorf("a report of a payment that was refunded: %+v", done)
-		}
+		done := w.Settles(PaymentOf(0, "pi_1"))
+		check(t, done.Refund != nil && done.Refund.RefundedAt.Equal(at), "a report of a payment that was refunded: %+v", done)
 		w.hasNoItem("REFUND#moutai", "stripe#pi_1")
 		for i, later := range []time.Duration{time.Second, 0} { // a mark of the same instant is another's, too, if it has another name
 			payment := fmt.Sprint("stripe#pi_lost_", i)
@@ -212,14 +208,12 @@ var refunding = map[string]func(*testing.T, *World){
 		due, none := w.Now(), w.Now().Add(2*time.Second)
 		back("pi_2", ledger.PaidBack{Recorded: true, SaleID: "moutai", New: true})
 		back("pi_3", ledger.PaidBack{Recorded: true, New: true})
-		if of, other := w.refunds("moutai"), w.refunds(""); !of[0].RefundedAt.Equal(due) || !other[0].RefundedAt.Equal(none) {
-			t.Errorf("got %+v and %+v, want them marked at %v and %v", of, other, due, none)
-		}
+		of, other := w.refunds("moutai"), w.refunds("")
+		check(t, of[0].RefundedAt.Equal(due) && other[0].RefundedAt.Equal(none), "got %+v and %+v, want them marked at %v and %v", of, other, due, none)
 		at := w.Now()
 		back("pi_alice", ledger.PaidBack{Recorded: true, SaleID: "moutai", New: true})
-		if c := w.claimOf("alice"); c.State() != sale.Paid || !c.RefundedAt.Equal(at) {
-			t.Errorf("got %+v, want it paid and marked at %v", c, at)
-		}
+		c := w.claimOf("alice")
+		check(t, c.State() == sale.Paid && c.RefundedAt.Equal(at), "got %+v, want it paid and marked at %v", c, at)
 		w.operatorCancels("alice", ids[0], sale.Paid, sale.UnitBack)
 		// Whichever comes first, the refund is done.
 		report := func(reference string) func() {
@@ -270,9 +264,8 @@ var refunding = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, errOf(l.PaidBack(w.Ctx, PaymentOf(0, "pi_1"))))
 		w.hasNoItem("CLAIM#moutai#0", "alice")
 		w.remove(w.Item(fmt.Sprint("ORDER#", ids[0]), "ORDER")) // archived
-		if done, err := w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_1")); err != nil || done.New || !done.Recorded {
-			t.Errorf("got %+v (%v)", done, err)
-		}
+		done, err := w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_1"))
+		check(t, err == nil && !done.New && done.Recorded, "got %+v (%v)", done, err)
 	},
 	"a claim notes its first refunds, and all of them are recorded": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
@@ -294,8 +287,7 @@ var refunding = map[string]func(*testing.T, *World){
 			check(t, r.Payment == fmt.Sprintf("stripe#pi_%02d", i+1) && r.User == "alice" && r.RefundedAt.IsZero() == (i != 1), "refund %d is %+v", i, r)
 		}
 		hasLen(t, w.Partition("REFUND#moutai"), noted+2)
-		if c := w.claimOf("bob"); len(c.Refunds) > 0 {
-			t.Errorf("bob's claim notes %v", c.Refunds)
-		}
+		c := w.claimOf("bob")
+		check(t, len(c.Refunds) == 0, "bob's claim notes %v", c.Refunds)
 	},
 }

@@ -23,9 +23,8 @@ var releasing = map[string]func(*testing.T, *World){
 		if !payBy.Equal(orderid.Time(id).Add(payWithin)) || !s.MayReturn() {
 			t.Errorf("to be paid by %v; its unit may return: %t", payBy, s.MayReturn())
 		}
-		if e := w.Refused(sale.SoldOut, errOf(w.Buy("carol"))); !e.MayReturn {
-			t.Error("a unit may return, and the refusal does not say so")
-		}
+		e := w.Refused(sale.SoldOut, errOf(w.Buy("carol")))
+		check(t, e.MayReturn, "a unit may return, and the refusal does not say so")
 		w.Pass(payBy.Add(grace).Sub(w.Now()) - time.Millisecond)
 		if done := w.releases(0, 0); !done.NextRelease.Equal(payBy.Add(grace)) || !w.Listing().NextPayBy.Equal(payBy) {
 			t.Errorf("next due %v, want %v; the listing is %+v", done.NextRelease, payBy.Add(grace), w.Listing())
@@ -33,9 +32,8 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(w.claimOf("bob").OrderID, "pi_1")) // later than payBy, and in time all the same
 		w.Pass(time.Millisecond)
 		done := w.releases(1, 1)
-		if next := w.Listing().NextPayBy; done.OldestDueSeconds != 0 || !next.Equal(w.Now().Add(payWithin)) {
-			t.Errorf("got %+v; the next who orders pays by %v", done, next)
-		}
+		next := w.Listing().NextPayBy
+		check(t, done.OldestDueSeconds == 0 && next.Equal(w.Now().Add(payWithin)), "got %+v; the next who orders pays by %v", done, next)
 		w.states(map[string]sale.ClaimState{"alice": sale.Expired, "bob": sale.Paid})
 		w.refunded(PaymentOf(id, "pi_2"), "moutai", "alice", sale.RefundReleased)
 		w.Settled(2)
@@ -44,9 +42,8 @@ var releasing = map[string]func(*testing.T, *World){
 		w.hasNumber(2, "SALE#moutai", "SALE", "version")
 		w.Settled(2)
 		w.releases(0, 0)
-		if claim := w.claimOf("alice"); claim.ReleasedBy != sale.ByExpiry || claim.ReleasedAt.Before(payBy.Add(grace)) {
-			t.Errorf("got %+v", claim)
-		}
+		claim := w.claimOf("alice")
+		check(t, claim.ReleasedBy == sale.ByExpiry && !claim.ReleasedAt.Before(payBy.Add(grace)), "got %+v", claim)
 	},
 	"a pass whose clock is ahead delays releases by no more than the minute until the next pass": func(t *testing.T, w *World) {
 		for i, tt := range []struct {
@@ -81,9 +78,8 @@ var releasing = map[string]func(*testing.T, *World){
 				w.Pass(time.Minute)
 				released = run(0)
 			}
-			if late := w.Now().Sub(due); late < 0 || late > 2*time.Minute {
-				t.Errorf("%+v: released %v after it was due", tt, late)
-			}
+			late := w.Now().Sub(due)
+			check(t, late >= 0 && late <= 2*time.Minute, "%+v: released %v after it was due", tt, late)
 		}
 	},
 	"a buyer cancels, once, and only what is neither pending nor paid nor expired": func(t *testing.T, w *World) {
@@ -104,9 +100,8 @@ var releasing = map[string]func(*testing.T, *World){
 		}
 		for user, want := range map[string]sale.Code{"bob": sale.OrderPaid, "dora": sale.OrderPending, "erin": sale.OrderNotFound} {
 			_, err := w.Environment().Cancel(w.Ctx, "moutai", user)
-			if e := w.Refused(want, err); want != sale.OrderNotFound && e.Claim.User != user {
-				t.Errorf("%s: got %+v", user, e)
-			}
+			e := w.Refused(want, err)
+			check(t, want == sale.OrderNotFound || e.Claim.User == user, "%s: got %+v", user, e)
 		}
 		w.Refused(sale.SaleNotFound, errOf(w.Ledger.Cancel(w.Ctx, "nowhere", "alice")))
 		w.releases(0, 1) // although nothing is due for half an hour
@@ -152,9 +147,8 @@ var releasing = map[string]func(*testing.T, *World){
 		w.releasesNothing(w.Environment())
 		w.Cancels("alice")
 		w.Settles(PaymentOf(ids[1], "pi_1"))
-		if done := w.ReleasesBy(w.Environment()); done.Complete || done.Released != 0 || done.PutBack != 1 {
-			t.Errorf("got %+v, want the cancelled unit back", done)
-		}
+		done := w.ReleasesBy(w.Environment())
+		check(t, !done.Complete && done.Released == 0 && done.PutBack == 1, "got %+v, want the cancelled unit back", done)
 		w.Pass(time.Second)
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)})
 		w.releases(1, 1)
@@ -209,9 +203,8 @@ var releasing = map[string]func(*testing.T, *World){
 			}
 			saved = saved || w.Listing().Releasing != nil
 		}
-		if listing := w.Listing(); !saved || listing.Releasing != nil {
-			t.Errorf("got %+v, saved: %t", listing, saved)
-		}
+		listing := w.Listing()
+		check(t, saved && listing.Releasing == nil, "got %+v, saved: %t", listing, saved)
 		for calls := 0; w.ReleasesBy(w.Environment()).PutBack > 0; calls++ {
 			if calls == 10 {
 				t.Fatal("units are put back again and again")
@@ -226,9 +219,8 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		unfinished := func(when string) {
 			t.Helper()
-			if r, _ := w.audit(); r.Finished || !r.Balanced {
-				t.Errorf("%s: got %+v", when, r)
-			}
+			r, _ := w.audit()
+			check(t, !r.Finished && r.Balanced, "%s: got %+v", when, r)
 		}
 		unfinished("three are unpaid")
 		w.Settles(PaymentOf(ids[0], "pi_1"))

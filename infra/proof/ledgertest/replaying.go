@@ -28,9 +28,8 @@ var replaying = map[string]func(*testing.T, *World){
 		if got := p.replays(w.Environment(), false); !cmp.Equal(got, want) {
 			t.Errorf("the check: %s", cmp.Diff(want, got))
 		}
-		if diff := cmp.Diff(promised(before), promised(p.table())); diff != "" || w.Item("SALE#moutai", "SALE")["restoredAt"] != nil {
-			t.Errorf("the check wrote: %s", diff)
-		}
+		diff := cmp.Diff(promised(before), promised(p.table()))
+		check(t, diff == "" && w.Item("SALE#moutai", "SALE")["restoredAt"] == nil, "the check wrote: %s", diff)
 		if got := p.replays(w.Environment(), true); !cmp.Equal(got, want) {
 			t.Errorf("the replay: %s", cmp.Diff(want, got))
 		}
@@ -57,9 +56,8 @@ var replaying = map[string]func(*testing.T, *World){
 			p.lost.RestoredTo = p.lost.RestoredTo.Add(time.Millisecond)
 			p.replays(w.Environment(), true)
 		}
-		if n, next := w.Number("SALE#moutai", "SALE", "edits"), w.Number("SEQ#2026-11-11", "SEQ", "next"); n != 2_000_000 || next < 200_000_000 {
-			t.Errorf("after two restores edits are %d, and next is %d", n, next)
-		}
+		n, next := w.Number("SALE#moutai", "SALE", "edits"), w.Number("SEQ#2026-11-11", "SEQ", "next")
+		check(t, n == 2_000_000 && next >= 200_000_000, "after two restores edits are %d, and next is %d", n, next)
 	},
 	"what changes under a replay stands": func(t *testing.T, w *World) {
 		p := w.lives()
@@ -173,9 +171,8 @@ var replaying = map[string]func(*testing.T, *World){
 		w.place(listing)
 		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
 		p.replays(w.Environment(), true)
-		if l := w.Listing(); l.Drained || !l.Recalling {
-			t.Errorf("got %+v, want it to be recalling", l)
-		}
+		l := w.Listing()
+		check(t, !l.Drained && l.Recalling, "got %+v, want it to be recalling", l)
 	},
 	"a restored sale without payments gets its counts, and shards that were found empty sell again": func(t *testing.T, w *World) {
 		w.Open(4, 2)
@@ -189,13 +186,11 @@ var replaying = map[string]func(*testing.T, *World){
 		w.place(s)
 		p.tampers("STOCK#moutai#0", "STOCK", "seeded", 77)
 		before := w.everything()
-		if done := p.replays(w.Environment(), false); done.Shards != 1 || w.everything() != before {
-			t.Errorf("a check says %+v, or has changed something", done)
-		}
+		done := p.replays(w.Environment(), false)
+		check(t, done.Shards == 1 && w.everything() == before, "a check says %+v, or has changed something", done)
 		same(t, p.replays(w.Environment(), true).Shards, 1)
-		if at, released := w.Item("SALES", "moutai")["refundAt"], w.Item("STOCK#moutai#0", "STOCK")["released"]; at != nil || released != nil {
-			t.Errorf("without a refund and a release, there are %v and %v", at, released)
-		}
+		at, released := w.Item("SALES", "moutai")["refundAt"], w.Item("STOCK#moutai#0", "STOCK")["released"]
+		check(t, at == nil && released == nil, "without a refund and a release, there are %v and %v", at, released)
 		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false), ReadVersion: w.seen("moutai")})
 		for _, user := range []string{"carol", "dora", "eve", "fred"} {
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
@@ -304,17 +299,15 @@ var replaying = map[string]func(*testing.T, *World){
 		p.replays(w.Environment(), true)
 		for days := range 37 {
 			day := p.lost.RestoredTo.AddDate(0, 0, days).Format(time.DateOnly)
-			if n := w.Number("SEQ#"+day, "SEQ", "next"); n < 100_000_000 {
-				t.Errorf("on %s next is %d", day, n)
-			}
+			n := w.Number("SEQ#"+day, "SEQ", "next")
+			check(t, n >= 100_000_000, "on %s next is %d", day, n)
 		}
 		for _, id := range []string{"other", "third"} {
 			same(t, value(w.Item("SALE#"+id, "SALE")["paused"]), "true", "%s", id)
 			w.Refused(sale.ChangedMeanwhile, errOf(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: ptr(false)}))) // as a schedule does
 		}
-		if got := flat(w.Item("SALE#draft", "SALE")); len(draft) == 0 || !slices.Equal(got, draft) {
-			t.Errorf("the draft was %v, and is %v", draft, got)
-		}
+		got := flat(w.Item("SALE#draft", "SALE"))
+		check(t, len(draft) != 0 && slices.Equal(got, draft), "the draft was %v, and is %v", draft, got)
 		w.Pass(time.Millisecond)
 		w.Refused(sale.Internal, errOf(maintenance.Of(w.Environment()).Replay(w.Ctx, p.scanner(), p.lost, true)))
 	},
@@ -337,9 +330,8 @@ var replaying = map[string]func(*testing.T, *World){
 			w.tamper("SALES", id, "SET releasing = :x", text("{}"))
 		}
 		same(t, p.replays(w.Environment(), true).Claims, 4)
-		if back, err := w.Environment().Claim(w.Ctx, "zeta", "zoe"); err != nil || back.ID != zoe.ID {
-			t.Errorf("the claim of another sale is %+v (%v)", back, err)
-		}
+		back, err := w.Environment().Claim(w.Ctx, "zeta", "zoe")
+		check(t, err == nil && back.ID == zoe.ID, "the claim of another sale is %+v (%v)", back, err)
 		w.hasNumber(8, "STOCK#zeta#0", "STOCK", "stock")
 		for id, touched := range map[string]bool{"a-sealed": false, "b-drained": false, "c-newer": true, "moutai": true, "y-sealed": false, "zeta": true} {
 			same(t, w.Item("SALE#"+id, "SALE")["restoredAt"] != nil, touched, "%s was restored", id)
@@ -374,9 +366,8 @@ var replaying = map[string]func(*testing.T, *World){
 			same(t, w.Number(fmt.Sprint("STOCK#moutai#", shard), "STOCK", "changedAt"), w.Number("SALE#moutai", "SALE", "changedAt"), "shard %d", shard)
 		}
 		for _, at := range []time.Time{midnight.Add(-time.Second), midnight} {
-			if n := w.Number("SEQ#"+at.Format(time.DateOnly), "SEQ", "next"); n < 100_000_000 {
-				t.Errorf("on %s next is %d", at.Format(time.DateOnly), n)
-			}
+			n := w.Number("SEQ#"+at.Format(time.DateOnly), "SEQ", "next")
+			check(t, n >= 100_000_000, "on %s next is %d", at.Format(time.DateOnly), n)
 		}
 	},
 	"a claim of a draw comes back if its call is there": func(t *testing.T, w *World) {
@@ -390,9 +381,8 @@ var replaying = map[string]func(*testing.T, *World){
 		p.lost.Claims = []sale.Claim{c}
 		p.becomes(p.kept)
 		p.replays(w.Environment(), true)
-		if again := w.claimOf(called[0]); !cmp.Equal(again, c) {
-			t.Errorf("%+v, want %+v", again, c)
-		}
+		again := w.claimOf(called[0])
+		check(t, cmp.Equal(again, c), "%+v, want %+v", again, c)
 		s := w.Item("SALE#moutai", "SALE")
 		changes, _, err := w.Environment().Trail(w.Ctx, "moutai", 1)
 		if err != nil || len(changes) != 1 || changes[0].Action != sale.ActionPause || value(s["operatedAt"]) != value(s["changedAt"]) || value(s["paused"]) != "true" {
@@ -411,9 +401,8 @@ var replaying = map[string]func(*testing.T, *World){
 			restored := maps.Clone(p.full)
 			delete(restored, key)
 			p.becomes(restored)
-			if done := p.replays(w.Environment(), true); done.Halves != 1 && p.full[key]["fate"] == nil {
-				t.Errorf("without %s: %+v", key, done)
-			}
+			done := p.replays(w.Environment(), true)
+			check(t, done.Halves == 1 || p.full[key]["fate"] != nil, "without %s: %+v", key, done)
 			p.isWhole("without " + key)
 		}
 	},

@@ -62,18 +62,15 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		// Its claim notes it, and is cancelled, which then says that there is no item of the cancellation.
 		for write, halves := range map[bool]int{false: 2, true: 3} {
 			p.becomes(restored)
-			if done := p.replays(w.Environment(), write); done.Halves != halves || done.Shards != 0 {
-				t.Errorf("written: %t, got %+v, want %d halves", write, done, halves)
-			}
+			done := p.replays(w.Environment(), write)
+			check(t, done.Halves == halves && done.Shards == 0, "written: %t, got %+v, want %d halves", write, done, halves)
 		}
 		p.becomes(restored)
 		p.replays(w.Environment(), true)
-		if c := w.claimOf("alice"); c.State() != sale.Cancelled || c.Unit != sale.UnitKept {
-			t.Errorf("got %+v, want it cancelled and its unit kept", c)
-		}
-		if s := w.Current(); s.Cancelled != 1 || s.Version < 1_000_000 {
-			t.Errorf("got %+v", s)
-		}
+		c := w.claimOf("alice")
+		check(t, c.State() == sale.Cancelled && c.Unit == sale.UnitKept, "got %+v, want it cancelled and its unit kept", c)
+		s := w.Current()
+		check(t, s.Cancelled == 1 && s.Version >= 1_000_000, "got %+v", s)
 		w.Settled(2)
 	},
 	"what is cancelled under a replay stands": func(t *testing.T, w *World) {
@@ -107,9 +104,8 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		c.PaidAt, c.Payment, c.Amount, c.Currency = time.Time{}, "", 0, "" // its OrderPaid is lost
 		p.lost.Refunds = nil
 		p.becomes(p.kept)
-		if done := p.replays(w.Environment(), true); len(done.Problems) != 1 || !strings.Contains(done.Problems[0], "add its event OrderPaid to EVENTS") {
-			t.Errorf("got %q", done.Problems)
-		}
+		done := p.replays(w.Environment(), true)
+		check(t, len(done.Problems) == 1 && strings.Contains(done.Problems[0], "add its event OrderPaid to EVENTS"), "got %q", done.Problems)
 	},
 	"a refund due for a released order tells of a release that nothing else tells": func(t *testing.T, w *World) {
 		w.OpenPriced(3, 1)
@@ -155,14 +151,12 @@ var replayingPayments = map[string]func(*testing.T, *World){
 			}
 			p.becomes(restored)
 			for _, write := range []bool{false, true} {
-				if got := p.replays(w.Environment(), write); !cmp.Equal(got, want) {
-					t.Errorf("with %s, write %t: %s", kept, write, cmp.Diff(want, got))
-				}
+				got := p.replays(w.Environment(), write)
+				check(t, cmp.Equal(got, want), "with %s, write %t: %s", kept, write, cmp.Diff(want, got))
 			}
 			for user, by := range users {
-				if c := w.claimOf(user); c.ReleasedBy != by || len(c.Refunds) != 1 {
-					t.Errorf("with %s: %s has %+v, want it released by %s", kept, user, c, by)
-				}
+				c := w.claimOf(user)
+				check(t, c.ReleasedBy == by && len(c.Refunds) == 1, "with %s: %s has %+v, want it released by %s", kept, user, c, by)
 			}
 			w.Settled(1)
 		}
@@ -207,21 +201,18 @@ var replayingPayments = map[string]func(*testing.T, *World){
 		guarded["PAYMENT#stripe#first PAYMENT"] = p.full["PAYMENT#stripe#first PAYMENT"]
 		p.becomes(guarded)
 		for _, write := range []bool{false, true} {
-			if done := p.replays(w.Environment(), write); len(done.Problems) != 0 || write && !cmp.Equal(promised(p.full), promised(p.table())) {
-				t.Errorf("with its guard, write %t: %+v", write, done)
-			}
+			done := p.replays(w.Environment(), write)
+			check(t, len(done.Problems) == 0 && (!write || cmp.Equal(promised(p.full), promised(p.table()))), "with its guard, write %t: %+v", write, done)
 		}
 		p.becomes(p.kept)
 		for _, write := range []bool{false, true, true} {
-			if done := p.replays(w.Environment(), write); len(done.Problems) != 1 || !strings.Contains(done.Problems[0], "stripe#second") {
-				t.Errorf("write %t: %q", write, done.Problems)
-			}
+			done := p.replays(w.Environment(), write)
+			check(t, len(done.Problems) == 1 && strings.Contains(done.Problems[0], "stripe#second"), "write %t: %q", write, done.Problems)
 		}
 		p.lost.Claims[0] = paid
 		for _, write := range []bool{false, true} {
-			if done := p.replays(w.Environment(), write); len(done.Problems) != 0 || done.Payments != 1 {
-				t.Errorf("with its event, write %t: %+v", write, done)
-			}
+			done := p.replays(w.Environment(), write)
+			check(t, len(done.Problems) == 0 && done.Payments == 1, "with its event, write %t: %+v", write, done)
 		}
 		noDiff(t, promised(p.full), promised(p.table()))
 	},

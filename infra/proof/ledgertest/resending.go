@@ -61,9 +61,8 @@ var resending = map[string]func(*testing.T, *World){
 				if other.After(mark) {
 					want = mark.Truncate(time.Millisecond)
 				}
-				if got := w.claimOf("alice").ResentAt; mark.IsZero() || !got.Equal(want) {
-					t.Errorf("the claim was sent again at %v, want %v", got, want)
-				}
+				got := w.claimOf("alice").ResentAt
+				check(t, !mark.IsZero() && got.Equal(want), "the claim was sent again at %v, want %v", got, want)
 			}
 			old = marks(hurry).Truncate(time.Millisecond)
 		}
@@ -86,9 +85,8 @@ var resending = map[string]func(*testing.T, *World){
 			claim sale.Claim
 			want  bool
 		}{{other, false}, {c, true}, {c, false}} {
-			if mark, err := w.Ledger.MarkResent(w.Ctx, step.claim, false); err != nil || !mark.IsZero() != step.want {
-				t.Errorf("step %d: got %v (%v), want %v", i, mark, err, step.want)
-			}
+			mark, err := w.Ledger.MarkResent(w.Ctx, step.claim, false)
+			check(t, err == nil && !mark.IsZero() == step.want, "step %d: got %v (%v), want %v", i, mark, err, step.want)
 		}
 		// Two minutes old, marked one minute ago: half its age is not more than that.
 		w.Pass(time.Minute)

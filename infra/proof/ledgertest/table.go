@@ -305,9 +305,8 @@ func (w *World) hasNumber(want int64, pk, sk, attribute string) {
 // hasNoItem expects that there is no such item.
 func (w *World) hasNoItem(pk, sk string) {
 	w.T.Helper()
-	if it := w.Item(pk, sk); it != nil {
-		w.T.Errorf("%s %s is %v, want no such item", pk, sk, it)
-	}
+	it := w.Item(pk, sk)
+	check(w.T, it == nil, "%s %s is %v, want no such item", pk, sk, it)
 }
 
 // unchanged expects that the table is as everything has said before.

@@ -150,9 +150,8 @@ var trailing = map[string]func(*testing.T, *World){
 		w.Open(1, 1)
 		l := w.overtaken("Query", func() {
 			for _, c := range []sale.Change{{ID: "first", Action: sale.ActionPause}, {ID: "second", Action: sale.ActionResume}} {
-				if applied, err := w.changeIn("moutai", w.Environment(), c.Action, c.ID, sale.Author{}); err != nil || !applied {
-					t.Errorf("%s: applied is %t (%v)", c.ID, applied, err)
-				}
+				applied, err := w.changeIn("moutai", w.Environment(), c.Action, c.ID, sale.Author{})
+				check(t, err == nil && applied, "%s: applied is %t (%v)", c.ID, applied, err)
 			}
 		})
 		w.Refused(sale.Conflicting, errOf(w.changeIn("moutai", l, sale.ActionPause, "first", sale.Author{}))) // the resumption stands
@@ -184,13 +183,11 @@ var trailing = map[string]func(*testing.T, *World){
 		w.trail(3, true, want[:3]...)
 		changes, _, err := w.Ledger.Trail(w.Ctx, "moutai", 9)
 		for i, c := range changes {
-			if at := Start.Add(time.Duration(len(changes)-i) * time.Second); err != nil || !c.At.Equal(at) {
-				t.Errorf("%s is of %v, want %v", c.Action, c.At, at)
-			}
+			at := Start.Add(time.Duration(len(changes)-i) * time.Second)
+			check(t, err == nil && c.At.Equal(at), "%s is of %v, want %v", c.Action, c.At, at)
 		}
-		if edits, described := w.Number("SALE#moutai", "SALE", "edits"), w.Number("SALE#moutai", "SALE", "described"); edits != 5 || described != 1 {
-			t.Errorf("%d edits, described %d times", edits, described)
-		}
+		edits, described := w.Number("SALE#moutai", "SALE", "edits"), w.Number("SALE#moutai", "SALE", "described")
+		check(t, edits == 5 && described == 1, "%d edits, described %d times", edits, described)
 	},
 	"the id of one change is not another's": func(t *testing.T, w *World) {
 		w.Open(10, 2)
@@ -217,9 +214,8 @@ var trailing = map[string]func(*testing.T, *World){
 				return err
 			},
 		} {
-			if e := w.Refused(sale.Conflicting, change()); !strings.Contains(e.Detail, "used for another change") || w.everything() != before {
-				t.Errorf("%s: %v", name, e)
-			}
+			e := w.Refused(sale.Conflicting, change())
+			check(t, strings.Contains(e.Detail, "used for another change") && w.everything() == before, "%s: %v", name, e)
 		}
 	},
 	"of an edit and an addition or a withdrawal at once, the later one is refused under the same id and made under another": func(t *testing.T, w *World) {
@@ -229,9 +225,8 @@ var trailing = map[string]func(*testing.T, *World){
 					want = ""
 				}
 				slow := w.overtaken("TransactWriteItems", func() {
-					if applied, err := w.changeIn(saleID, w.Environment(), first, "same", sale.Author{}); err != nil || !applied {
-						t.Errorf("%s: applied %t (%v)", what, applied, err)
-					}
+					applied, err := w.changeIn(saleID, w.Environment(), first, "same", sale.Author{})
+					check(t, err == nil && applied, "%s: applied %t (%v)", what, applied, err)
 				})
 				if applied, err := w.changeIn(saleID, slow, second, id, sale.Author{}); sale.CodeOf(err) != want || applied != (want == "") {
 					t.Errorf("%s, overtaken under the %s id: applied %t (%v), want %q", what, id, applied, err, want)

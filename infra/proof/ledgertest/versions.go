@@ -31,9 +31,8 @@ var versions = map[string]func(*testing.T, *World){
 			"audit":                errOf(w.Environment().Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})),
 			"send a message again": errOf(w.Environment().MarkResent(w.Ctx, c, false)),
 		} {
-			if got := sale.CodeOf(err); got != sale.NewerVersion || !strings.Contains(err.Error(), why) {
-				t.Errorf("%s: got %v, want %q", name, err, why)
-			}
+			got := sale.CodeOf(err)
+			check(t, got == sale.NewerVersion && strings.Contains(err.Error(), why), "%s: got %v, want %q", name, err, why)
 		}
 		w.unchanged(before)
 	},

@@ -51,9 +51,8 @@ var withdrawing = map[string]func(*testing.T, *World){
 		w.empty(4)
 		w.hasNumber(5, "SALE#moutai", "SALE", "version")
 		for _, step := range []string{"0", "1", "2", "3"} {
-			if units := w.Number("SALE#moutai", "WITHDRAWN#typo#"+step, "units"); units < 1 {
-				t.Errorf("step %s took %d units", step, units)
-			}
+			units := w.Number("SALE#moutai", "WITHDRAWN#typo#"+step, "units")
+			check(t, units >= 1, "step %s took %d units", step, units)
 		}
 		w.hasNoItem("SALE#moutai", "WITHDRAWN#typo#4")
 		w.withdraws(w.Environment(), "another", 2, done(2, 3, 4, true))
@@ -119,9 +118,8 @@ var withdrawing = map[string]func(*testing.T, *World){
 				w.succeeds(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: c1.SaleID, SeedID: "s", Stock: int64(c.added)}))
 			})
 			got, err := slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: c1.SaleID, SeedID: "typo", Stock: c.take})
-			if want := c.stock + int64(c.added) - c.taken; err != nil || got.Units != c.taken || got.Seeded != want {
-				t.Errorf("%+v: took %d of %d seeded (%v), want %d", c, got.Units, got.Seeded, err, want)
-			}
+			want := c.stock + int64(c.added) - c.taken
+			check(t, err == nil && got.Units == c.taken && got.Seeded == want, "%+v: took %d of %d seeded (%v), want %d", c, got.Units, got.Seeded, err, want)
 			pk := fmt.Sprintf("STOCK#%s#0", c1.SaleID)
 			if stock, seeded := w.Number(pk, "STOCK", "stock"), w.Number(pk, "STOCK", "seeded"); stock != c.stays || seeded != got.Seeded {
 				t.Errorf("%+v: the shard has %d of %d units", c, stock, seeded)
@@ -154,9 +152,8 @@ var withdrawing = map[string]func(*testing.T, *World){
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		r := w.drains()
 		w.withdraws(w.Ledger, "back", 99, done(3, 1, 2, true))
-		if listed, err := w.Ledger.Listings(w.Ctx); err != nil || len(listed) != 1 {
-			t.Errorf("got %+v (%v), want the sale listed", listed, err)
-		}
+		listed, err := w.Ledger.Listings(w.Ctx)
+		check(t, err == nil && len(listed) == 1, "got %+v (%v), want the sale listed", listed, err)
 		check(t, !w.drained(r), "drained again by the receipt of before")
 		if r, _ = w.audit(); !r.Finished || !r.Balanced || r.Seeded != 1 || r.Stock != 0 || !w.drained(r) {
 			t.Errorf("got %+v, want a drained sale", r)

@@ -275,18 +275,16 @@ func (w *World) releases(released int, putBack int64) ledger.ReleaseResult {
 // releasesNothing makes a pass that is not complete, and releases nothing and puts nothing back.
 func (w *World) releasesNothing(l *ledger.Ledger) {
 	w.T.Helper()
-	if done := w.ReleasesBy(l); done.Complete || done.Released != 0 || done.PutBack != 0 {
-		w.T.Errorf("got %+v, want nothing released", done)
-	}
+	done := w.ReleasesBy(l)
+	check(w.T, !done.Complete && done.Released == 0 && done.PutBack == 0, "got %+v, want nothing released", done)
 }
 
 // states expects the state of each user's claim.
 func (w *World) states(want map[string]sale.ClaimState) {
 	w.T.Helper()
 	for user, state := range want {
-		if c, err := w.Environment().Claim(w.Ctx, "moutai", user); err != nil || c.State() != state {
-			w.T.Errorf("%s: got %+v (%v), want %s", user, c, err, state)
-		}
+		c, err := w.Environment().Claim(w.Ctx, "moutai", user)
+		check(w.T, err == nil && c.State() == state, "%s: got %+v (%v), want %s", user, c, err, state)
 	}
 }
 
@@ -381,9 +379,8 @@ func (w *World) buysWith(user, key string) error {
 func (w *World) allBuy(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		if err := w.buys(user); err != nil {
-			w.T.Errorf("%s: %v", user, err)
-		}
+		err := w.buys(user)
+		check(w.T, err == nil, "%s: %v", user, err)
 	}
 }
 
@@ -420,7 +417,6 @@ func (w *World) succeeds(_ any, err error) {
 // refusedBecause expects a code, and a detail that says why.
 func (w *World) refusedBecause(why string, want sale.Code, err error) {
 	w.T.Helper()
-	if e := w.Refused(want, err); !strings.Contains(e.Detail, why) {
-		w.T.Errorf("refused with %v, want %q", e, why)
-	}
+	e := w.Refused(want, err)
+	check(w.T, strings.Contains(e.Detail, why), "refused with %v, want %q", e, why)
 }
