@@ -239,6 +239,31 @@ func (t *Tab) Text(selector string) string {
 	return Eval[string](t, fmt.Sprintf("((e) => e && e.checkVisibility() ? e.innerText : '')(document.querySelector(%q))", selector))
 }
 
+// HasText expects what a person reads in the element that the selector finds; what and args say of what.
+func (t *Tab) HasText(selector, want, what string, args ...any) {
+	t.tb.Helper()
+	same(t, t.Text(selector), want, fmt.Sprintf(what, args...))
+}
+
+// HasCount expects how many requests so far had the method and the path.
+func (t *Tab) HasCount(method, path string, want int) {
+	t.tb.Helper()
+	same(t, t.Count(method, path), want, method+" "+path)
+}
+
+// Gives expects the value of a JavaScript expression; what and args say of what.
+func Gives[T comparable](t *Tab, expression string, want T, what string, args ...any) {
+	t.tb.Helper()
+	same(t, Eval[T](t, expression), want, fmt.Sprintf(what, args...))
+}
+
+func same[T comparable](t *Tab, got, want T, what string) {
+	t.tb.Helper()
+	if got != want {
+		t.tb.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
 // Wait waits until a JavaScript expression is true, on this page or on one that follows.
 func (t *Tab) Wait(expression string) {
 	t.tb.Helper()

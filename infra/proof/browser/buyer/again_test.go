@@ -150,13 +150,9 @@ func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
 	tab.Open(shop.page("s"))
 	waitState(tab, "open")
 	browser.Eval[any](tab, "(look(true), pass(29))")
-	if got := browser.Eval[[2]float64](tab, "(look(false), look(true), pass(0))"); got != [2]float64{1, 1} {
-		t.Errorf("a look after half a minute asks for %v, want nothing more", got)
-	}
+	browser.Gives[[2]float64](tab, "(look(false), look(true), pass(0))", [2]float64{1, 1}, "asked for after half a minute")
 	browser.Eval[any](tab, "pass(600)")
-	if got := browser.Eval[[2]float64](tab, "(window.changed = true, look(false), pass(1))"); got != [2]float64{2, 2} {
-		t.Errorf("a look after ten minutes asks for %v in all, want sale and claim twice", got)
-	}
+	browser.Gives[[2]float64](tab, "(window.changed = true, look(false), pass(1))", [2]float64{2, 2}, "asked for after ten minutes, sale and claim")
 	waitState(tab, "confirmed")
 }
 
@@ -229,9 +225,7 @@ func TestBrowsersOfFiveYearsWork(t *testing.T) {
 	tab.Click(button)
 	waitState(tab, "unpaid")
 	for id, want := range map[string]string{"#pay": "Pay now", "#link": "More about it"} {
-		if got := tab.Text(id); got != want {
-			t.Errorf("%s says %q, want %q", id, got, want)
-		}
+		tab.HasText(id, want, "%s says", id)
 	}
 	pays(tab, "alipay")
 	tab.Open(shop.Stack.API + "/g/" + groupID)

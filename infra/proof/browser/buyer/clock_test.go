@@ -67,9 +67,7 @@ func TestASaleThatIsMovedIsNotAnnounced(t *testing.T) {
 		t.Errorf("the countdown says %s", shown)
 	}
 	wantNever(t, tab, "open")
-	if n := tab.Count("GET", read); n != 2 {
-		t.Errorf("%d reads until the old opening, want 2", n)
-	}
+	tab.HasCount("GET", read, 2)
 	for range 5 * 60 {
 		tab.Advance(time.Minute) // the new opening
 	}

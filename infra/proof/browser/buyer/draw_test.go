@@ -237,9 +237,7 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 			tab.Language("zh-CN,zh")
 			l.open(tab)
 			waitState(tab, s.state)
-			if got := tab.Text(line); got != s.zh {
-				t.Errorf("in Chinese the page says %q, want %q", got, s.zh)
-			}
+			tab.HasText(line, s.zh, "in Chinese the page says")
 			if text := tab.Text("main"); strings.ContainsAny(strings.ReplaceAll(text, l.leaf.String(), ""), "abcdefghijklmnopqrsuvwxyz") {
 				t.Errorf("English words: %s", text)
 			}
@@ -288,9 +286,7 @@ func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 			t.Errorf("the page shows the dice: %t", shows)
 		}
 	}
-	if at := browser.Eval[string](tab, "dice.href"); at != fmt.Sprintf("https://api.drand.sh/v2/beacons/quicknet/rounds/%d", round) {
-		t.Errorf("the dice are at %s", at)
-	}
+	browser.Gives[string](tab, "dice.href", fmt.Sprintf("https://api.drand.sh/v2/beacons/quicknet/rounds/%d", round), "the dice are at")
 	tab.Click("#copy")
 	tab.WaitText("Copied ✓")
 	if taken := browser.Eval[string](tab, "taken"); !strings.Contains(taken, l.leaf.String()) || !strings.Contains(taken, l.nonce.String()) || !strings.Contains(taken, user) {

@@ -55,9 +55,7 @@ func TestABuyerCancelsByKeyboard(t *testing.T) {
 	tab.Press(browser.Enter)
 	examine(t, tab, "cancelled", "Your order was cancelled.")
 	for _, id := range []string{"pay", "cancel", "sure", "ask", "countdown"} {
-		if got := tab.Text("#" + id); got != "" {
-			t.Errorf("the page still shows %q", got)
-		}
+		tab.HasText("#"+id, "", "the page still shows")
 	}
 	if is := shop.claim(t, saleID, user).State; is != "CANCELLED" {
 		t.Errorf("the order is %s", is)
@@ -110,9 +108,7 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 			if asks, want := tab.Text("#ask") != "", strings.Contains(tt.says, "did not confirm"); asks != want {
 				t.Errorf("the page says that the order may not be cancelled: %t, want %t", asks, want)
 			}
-			if n := tab.Count("DELETE", "/sales/"+saleID+"/orders/me"); n != tt.sent {
-				t.Errorf("%d cancellations, want %d", n, tt.sent)
-			}
+			tab.HasCount("DELETE", "/sales/"+saleID+"/orders/me", tt.sent)
 		})
 	}
 }
@@ -142,9 +138,7 @@ func TestAHoldSaysUntilWhenAndLeadsOnlyWhereItIsSafe(t *testing.T) {
 		if got := strings.TrimSpace(browser.Eval[string](tab, "countdown.className + ' ' + clock.innerText + ' ' + countdown.innerText")); !strings.HasPrefix(got, want.clock) {
 			t.Errorf("%v are left, and the page says %q, want %q", want.left, got, want.clock)
 		}
-		if got := tab.Text("#order"); got != saleID+"\nCN¥899.00\nOrder id 1" {
-			t.Errorf("the page says of the order %q", got)
-		}
+		tab.HasText("#order", saleID+"\nCN¥899.00\nOrder id 1", "the page says of the order")
 		if got := tab.Text("#pay") != ""; got != want.leads {
 			t.Errorf("the page leads to %q: %t, want %t", address, got, want.leads)
 		}

@@ -35,9 +35,7 @@ func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
 	tab.Press(browser.Enter)
 	tab.Wait("location.pathname === '/_local/authorize' && document.querySelector('input') && goods.innerText === '" + saleID + "'")
 	tab.Axe()
-	if back := browser.Eval[string](tab, "document.querySelector('main a').href"); back != shop.page(saleID) {
-		t.Errorf("the way back is %s", back)
-	}
+	browser.Gives[string](tab, "document.querySelector('main a').href", shop.page(saleID), "the way back is")
 	query, err := url.ParseQuery(browser.Eval[string](tab, "location.search.slice(1)"))
 	if err != nil || query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(query.Get("code_challenge")) != 43 ||
 		!strings.HasSuffix(query.Get("state"), ".s."+saleID) || len(query.Get("state")) != 43+len(".s."+saleID) || len(query.Get("nonce")) != 43 || query.Get("redirect_uri") != shop.Stack.API+"/signin" || !strings.Contains(" "+query.Get("scope")+" ", " openid ") {
@@ -50,15 +48,11 @@ func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
 	tab.Press(user)
 	tab.Press(browser.Enter)
 	waitState(tab, "open")
-	if at := browser.Eval[string](tab, "location.href"); at != shop.page(saleID) {
-		t.Errorf("the buyer is at %s", at)
-	}
+	browser.Gives[string](tab, "location.href", shop.page(saleID), "the buyer is at")
 	focus(button)
 	tab.Press(browser.Space)
 	waitState(tab, "confirmed")
-	if on := browser.Eval[string](tab, "document.activeElement.id"); on != "line" {
-		t.Errorf("the focus is on %q, want the line", on)
-	}
+	browser.Gives[string](tab, "document.activeElement.id", "line", "the focus is on")
 	if got, want := tab.Text("#order"), saleID+"\nOrder id "+shop.claim(t, saleID, user).OrderID; got != want || tab.Text(button) != "" {
 		t.Errorf("the page says %q and has the button %q, want %q and none", got, tab.Text(button), want)
 	}
@@ -174,9 +168,7 @@ func TestARenewalIsTriedOnceAMinute(t *testing.T) {
 	browser.Eval[any](tab, "sessionStorage.removeItem('token')")
 	close(slow)
 	time.Sleep(200 * time.Millisecond)
-	if kept := browser.Eval[string](tab, "sessionStorage.token ?? ''"); kept != "" {
-		t.Errorf("who has signed out is signed in again: %s", kept)
-	}
+	browser.Gives[string](tab, "sessionStorage.token ?? ''", "", "who has signed out is signed in again")
 }
 
 // never is the answer of who does not answer.

@@ -73,9 +73,7 @@ func TestWhatIsSoldIsShownAndNothingOfElsewhere(t *testing.T) {
 	if got := tab.Text("#about"); got != "<b>Numbered</b>\nHand-made." {
 		t.Errorf("the text is %q", got)
 	}
-	if got := browser.Eval[string](tab, "link.href + ' ' + link.rel + ' ' + document.querySelector('#picture img').alt"); got != "https://shop.example/a noreferrer Trail Runner" {
-		t.Errorf("link and picture: %s", got)
-	}
+	browser.Gives[string](tab, "link.href + ' ' + link.rel + ' ' + document.querySelector('#picture img').alt", "https://shop.example/a noreferrer Trail Runner", "link and picture")
 	if left, bar := tab.Text("#left"), browser.Eval[float64](tab, "bar.position"); !strings.HasPrefix(left, "120 of 300 left at ") || bar != 0.4 {
 		t.Errorf("%q, %v of the bar", left, bar)
 	}
@@ -117,9 +115,7 @@ func TestNothingMovesWhileThePageLoads(t *testing.T) {
 			tab.Before(`window.moved = 0; new PerformanceObserver((list) => { for (const { value } of list.getEntries()) moved += value }).observe({ type: "layout-shift", buffered: true })`)
 			shows(tab, "", "", "") // the pictures
 			tab.Open(address)
-			if title := browser.Eval[string](tab, "document.title"); title != "Trail Runner" {
-				t.Errorf("the title is %q", title)
-			}
+			browser.Gives[string](tab, "document.title", "Trail Runner", "the title is")
 			waitState(tab, "open")
 			tab.Wait("document.querySelector('#picture img').naturalWidth > 0")
 			if moved := browser.Eval[float64](tab, "new Promise((done) => setTimeout(() => done(moved), 100))"); moved > 0.1 {
@@ -144,9 +140,7 @@ func TestTheSalesOfAGroupAreOneChoiceAndOneOrder(t *testing.T) {
 		t.Fatalf("the page shows %q", got)
 	}
 	tab.Click(button) // orders nothing: it leads to the choice
-	if at := browser.Eval[string](tab, "document.activeElement.name"); at != "size" {
-		t.Errorf("the button leads to %q", at)
-	}
+	browser.Gives[string](tab, "document.activeElement.name", "size", "the button leads to")
 	wantKeys(t, tab)
 	choose(tab, "43")
 	examine(t, tab, "open", "The sale is open.")
@@ -160,9 +154,7 @@ func TestTheSalesOfAGroupAreOneChoiceAndOneOrder(t *testing.T) {
 	}
 	choose(tab, "43")
 	waitState(tab, "soldOut")
-	if got := tab.Text("#detail"); got != "Another one may still be there: choose it." {
-		t.Errorf("beside what is sold out the page says %q", got)
-	}
+	tab.HasText("#detail", "Another one may still be there: choose it.", "beside what is sold out the page says")
 	choose(tab, "42")
 	tab.Click(button)
 	waitState(tab, "unpaid")
@@ -201,9 +193,7 @@ func TestATileSaysWhatBecameOfIt(t *testing.T) {
 	for id, want := range map[string]string{"tiles": "Size, 9 Paused, 9.5 Recalled, 10 7 left, 11 Sold out; Select size", "shirts": "Your choice, 小 7 left, M 7 left, 大 7 left, XL 7 left; Select one", "tickets": "Your choice, Friday 7 left, Saturday 7 left; Select one"} {
 		tab.Open(shop.Stack.API + "/g/" + id)
 		hasRead(tab)
-		if got := browser.Eval[string](tab, `[...sizes.children].map((e) => e.innerText.replaceAll("\n", " ").trim()).join(", ") + "; " + act.innerText`); got != want {
-			t.Errorf("the choice is %q, want %q", got, want)
-		}
+		browser.Gives[string](tab, `[...sizes.children].map((e) => e.innerText.replaceAll("\n", " ").trim()).join(", ") + "; " + act.innerText`, want, "the choice is")
 	}
 }
 

@@ -199,9 +199,7 @@ const (
 // waitFor fails the test unless the page has the state now.
 func waitFor(t testing.TB, tab *browser.Tab, state string) {
 	t.Helper()
-	if is := browser.Eval[string](tab, "main.dataset.state"); is != state {
-		t.Errorf("the page is %s, want %s", is, state)
-	}
+	browser.Gives[string](tab, "main.dataset.state", state, "the page is")
 }
 
 // order opens the page of a sale that is open, and presses its button.

@@ -15,9 +15,7 @@ import (
 func examine(t testing.TB, tab *browser.Tab, state, says string) {
 	t.Helper()
 	waitState(tab, state)
-	if got := tab.Text(line); got != says {
-		t.Errorf("%s: the page says %q, want %q", state, got, says)
-	}
+	tab.HasText(line, says, "%s: the page says", state)
 	if title := browser.Eval[string](tab, "document.title"); title == "" {
 		t.Errorf("%s: the page has no title", state)
 	}
@@ -41,9 +39,7 @@ func (s states) examine(t *testing.T, tab *browser.Tab, state, says string) {
 		return
 	}
 	waitState(tab, state)
-	if got := tab.Text(line); got != says {
-		t.Errorf("%s: the page says %q, want %q", state, got, says)
-	}
+	tab.HasText(line, says, "%s: the page says", state)
 }
 
 // saleIn is the answer to a read of the sale: in that state, and open for two hours from so long after now.

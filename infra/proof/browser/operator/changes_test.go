@@ -110,9 +110,7 @@ func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
 			tab.WaitText("Certain. " + tt.says)
 			wantChanged(t, s, "moutai", tt.done)
 			tab.Wait("document.querySelector('.trail li')?.innerText.includes('alice')")
-			if news := tab.Text("[data-tone=news]"); news != "" {
-				t.Errorf("the author's own change is news: %s", news)
-			}
+			tab.HasText("[data-tone=news]", "", "the author's own change is news")
 		})
 	}
 }
@@ -152,9 +150,7 @@ func TestWhoMayOnlyLookHasNothingToPress(t *testing.T) {
 	for place, heading := range map[string]string{"": "Sales", "#sale/moutai": "Moutai"} {
 		s.look(tab, place, heading)
 		tab.WaitText("dave may look")
-		if n := browser.Eval[int](tab, "document.querySelectorAll('.pause, .others button, .pausing').length"); n != 0 {
-			t.Errorf("%s: %d actions for a viewer", place, n)
-		}
+		browser.Gives[int](tab, "document.querySelectorAll('.pause, .others button, .pausing').length", 0, "%s: actions for a viewer", place)
 	}
 	none := s.tab(t, "buyer eve")
 	s.look(none, "", "Sales")
@@ -196,9 +192,7 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 		s.by(t, "carol", "moutai", true, object{"id": fmt.Sprint("c", i), "action": "add", "stock": float64(i)})
 		browser.Eval[bool](tab, `dispatchEvent(new Event("online"))`)
 		tab.WaitText(fmt.Sprintf("carol added %d unit", i))
-		if n := browser.Eval[int](tab, "document.querySelectorAll('#main [data-tone=news]').length"); n != i {
-			t.Errorf("%d additions of carol's are %d pieces of news", i, n)
-		}
+		browser.Gives[int](tab, "document.querySelectorAll('#main [data-tone=news]').length", i, "pieces of news of carol's additions")
 	}
 	var body struct{ ID string }
 	if sent := bodies(tab); len(sent) != 1 || json.Unmarshal([]byte(sent[0]), &body) != nil || len(body.ID) != 36 {
@@ -317,9 +311,7 @@ func TestAnActOnAGroupIsOfTheSalesThatWereThereWhenItWasBegun(t *testing.T) {
 
 	tab.Click("p.others button.recall")
 	tab.WaitText("Recall 5 of 5?")
-	if n := browser.Eval[int](tab, "document.querySelectorAll('.sizes input').length"); n != 5 {
-		t.Errorf("%d of 6 sales may be chosen, want 5: nothing of a draft is sold", n)
-	}
+	browser.Gives[int](tab, "document.querySelectorAll('.sizes input').length", 5, "of 6 sales may be chosen: nothing of a draft is sold")
 	adds(13)
 	tab.WaitText("Recall 5 of 6?")
 	s.by(t, "carol", "runner-9", true, object{"id": "c", "action": "recall", "note": "x"})

@@ -149,9 +149,7 @@ func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
 	browser.Eval[bool](tab, `((b) => !(b.click(), b.click()))(document.querySelector(".making button.main"))`) // as impatience does
 	tab.WaitText("Lamp 大: certain, it is there.", "All are created: see the group")
 	set(tab, map[string]string{"id": "next"}) // of which nothing is created yet
-	if got := browser.Eval[string](tab, "document.querySelector('.making a[href^=\"#group/\"]').hash"); got != "#group/"+long {
-		t.Errorf("the link to the created group leads to %s", got)
-	}
+	browser.Gives[string](tab, "document.querySelector('.making a[href^=\"#group/\"]').hash", "#group/"+long, "the link to the created group leads to")
 	wantCreated(t, tab, object{"action": "create", "limitGroup": long, "price": 1999.0, "currency": "JPY", "payWithin": 75.0, "lateDays": 7.0, "opensAt": "2035-03-24T19:00:00.000Z", "closesAt": "2035-03-27T18:00:00.000Z"},
 		object{"saleId": long[:61] + "-38", "name": "Lamp 38", "stock": 20.0}, object{"saleId": long[:61] + "-s2", "name": "Lamp 大", "stock": 5.0})
 }
@@ -176,9 +174,7 @@ func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
 	tab.Click("a[href='#group/shirt']")
 	tab.Wait("document.querySelector('[data-key=receipt]')?.innerText.endsWith('not counted yet')")
 	tab.Wait("document.title === 'shirt · Sales'")
-	if got := browser.Eval[string](tab, "[...document.querySelectorAll('.sizes a')].map((a) => a.innerText).join()"); got != "shirt 小,shirt 大" {
-		t.Errorf("the sizes are in the order %s, want the small one first", got)
-	}
+	browser.Gives[string](tab, "[...document.querySelectorAll('.sizes a')].map((a) => a.innerText).join()", "shirt 小,shirt 大", "the sizes are in the order")
 	tab.Open(s.URL + "/#create")
 	tab.Wait("document.querySelector('#new-id')?.value === '' && !document.querySelector('.making .notice')")
 	if one, err := s.book.Sale(t.Context(), "shirt-s2"); err != nil || instant(one.OpensAt) != "2035-11-11T12:00:00.000Z" {
@@ -249,7 +245,5 @@ func TestASaleIsCopiedWithEveryFieldAndAViewerHasNoForm(t *testing.T) {
 		object{"saleId": "runner-2-10", "name": "Trail Runner 7, size 10", "stock": 20.0})
 	viewer := s.tab(t, "viewer dave")
 	s.look(viewer, "#create", "Sales")
-	if n := browser.Eval[int](viewer, "document.querySelectorAll('form.making, a[href^=\"#create\"]').length"); n != 0 {
-		t.Errorf("a viewer is offered %d ways to create a sale", n)
-	}
+	browser.Gives[int](viewer, "document.querySelectorAll('form.making, a[href^=\"#create\"]').length", 0, "ways for a viewer to create a sale")
 }

@@ -93,12 +93,8 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 	if want := []string{"red", "red", "red", "amber", "amber", "amber", "amber"}; !slices.Equal(rows, want) {
 		t.Errorf("the rows are %q, want the worst first", rows)
 	}
-	if link := browser.Eval[string](tab, "document.querySelector('.rows a[href^=http]').href"); link != "https://wiki.example/runbook#oldestpendingalarm" {
-		t.Errorf("the first row links to %s", link)
-	}
-	if n := browser.Eval[int](tab, "document.querySelectorAll('.rows a[href=\"#refunds/sale/moutai\"]').length"); n != 1 {
-		t.Errorf("%d rows lead to the refunds, want one", n)
-	}
+	browser.Gives[string](tab, "document.querySelector('.rows a[href^=http]').href", "https://wiki.example/runbook#oldestpendingalarm", "the first row links to")
+	browser.Gives[int](tab, "document.querySelectorAll('.rows a[href=\"#refunds/sale/moutai\"]').length", 1, "rows that lead to the refunds")
 	tab.Answers("POST", "/operate/repairs", browser.Answer{Lost: true})
 	pressIn(tab, "OldestPendingAlarm")
 	tab.WaitText("2 messages sent again, 47 pending.")
@@ -125,14 +121,10 @@ func TestAWellStackSaysSoInOneLineAndAViewerHasNothingToPress(t *testing.T) {
 	s.look(tab, "", "Sales")
 	tab.Size(360, 900)
 	tab.WaitText("✓ All is well")
-	if n := browser.Eval[int](tab, "[...document.querySelectorAll('.signs li')].filter((l) => l.offsetHeight).length"); n != 0 {
-		t.Errorf("a phone shows %d signs in which nothing is wrong", n)
-	}
+	browser.Gives[int](tab, "[...document.querySelectorAll('.signs li')].filter((l) => l.offsetHeight).length", 0, "signs on a phone in which nothing is wrong")
 	s.feels(ill())
 	tab.WaitText("An accepted order has had no id")
 	s.add("shoe", "Shoe", object{"state": "PAUSED", "paused": true})
 	tab.WaitText("Shoe: Nobody can buy: it is paused.")
-	if n := browser.Eval[int](tab, "document.querySelectorAll('.rows button').length"); n != 0 {
-		t.Errorf("a viewer has %d buttons", n)
-	}
+	browser.Gives[int](tab, "document.querySelectorAll('.rows button').length", 0, "buttons for a viewer")
 }
