@@ -32,22 +32,11 @@ func TestTheEnvironmentDescribesTheRelays(t *testing.T) {
 		{"a chain without a key", local, `{"hash":"` + own.Hash + `","genesis":1,"period":3}`, "", Chain{}},
 		{"a chain with something else", local, string(text[:len(text)-1]) + `,"scheme":"bls"}`, "", Chain{}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Setenv("DRAW_RELAYS", tt.relays)
-			t.Setenv("DRAW_BEACON", tt.beacon)
-			r, err := FromEnv()
-			if tt.want == "" {
-				if err == nil {
-					t.Errorf("it is accepted, with %v of %v", r.urls, r.Chain)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := fmt.Sprint(r.urls); got != tt.want || r.Chain != tt.chain {
-				t.Errorf("the relays are %s of %v, want %s of %v", got, r.Chain, tt.want, tt.chain)
-			}
-		})
+		t.Setenv("DRAW_RELAYS", tt.relays)
+		t.Setenv("DRAW_BEACON", tt.beacon)
+		r, err := FromEnv()
+		if (err != nil) != (tt.want == "") || err == nil && (fmt.Sprint(r.urls) != tt.want || r.Chain != tt.chain) {
+			t.Errorf("%s: got %+v (%v), want %s of %v", tt.name, r, err, tt.want, tt.chain)
+		}
 	}
 }

@@ -41,7 +41,6 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"more time to pay", `{"action":"extend","saleId":"moutai","until":"2026-11-11T16:00:00Z","changeId":"c-1"}`, true},
 		{"more time to pay at an instant", `{"action":"extend","saleId":"moutai","until":"a","at":"2026-01-01T00:00:00Z"}`, true},
 		{"the end of a call when creating", `{` + create + `,"until":"c"}`, false},
-		{"a pause at an instant", `{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, true},
 		{"a description", `{"action":"describe","saleId":"moutai","about":"a\nb","link":""}`, true},
 		{"a recall with a note", `{"action":"recall","saleId":"moutai","note":"the soles come off"}`, true},
 		{"an order's cancellation", `{"action":"cancel","saleId":"moutai","orderId":"5","expected":"PAID","unit":"kept","note":"moved away"}`, true},
@@ -60,12 +59,8 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"an empty object", `{}`, false},
 		{"no action", `{"saleId":"moutai"}`, false},
 		{"an unknown action", `{"action":"drop","saleId":"moutai"}`, false},
-		{"a misspelt field", `{"action":"add","saleId":"moutai","seedId":"s","stok":50}`, false},
 		{"a field in capitals", `{"action":"add","saleId":"moutai","seedId":"s","STOCK":50}`, false},
-		{"the action in capitals", `{"ACTION":"pause","saleId":"moutai"}`, false},
 		{"a field twice, once in capitals", `{"action":"pause","Action":"resume","saleId":"moutai"}`, false},
-		{"a field of another action", `{"action":"pause","saleId":"moutai","stock":50}`, false},
-		{"a window when adding", `{"action":"add","saleId":"m","seedId":"s","stock":1,"opensAt":"2026-01-01T00:00:00Z"}`, false},
 		{"an event of HTTP with a request in it", `{"version":"2.0","routeKey":"$default","action":"pause","saleId":"moutai"}`, false},
 	} {
 		_, err := Decode([]byte(tt.raw))
@@ -126,15 +121,11 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 		}
 	}
 	for name, given := range map[string]string{
-		"an endless time to pay": paid + `36028797018964028`, // in nanoseconds it would overflow to a minute
-		"a time of less than 0":  paid + `-1`,
+		"an endless time to pay": paid + `36028797018964028`,             // in nanoseconds it would overflow to a minute
 		"endless late days":      paid + `60,"lateDays":281474976710657`, // in nanoseconds it would overflow to a day
 		"an endless time kept":   drawn + `2251799813685249`,             // in nanoseconds it would overflow to an hour
-		"a late day less":        paid + `60,"lateDays":-1`,
 		"a price of nothing":     `,"price":0,"currency":"CNY"`,
 		"a group without a name": `,"limitGroup":""`,
-		"a group of two words":   `,"limitGroup":"a b"`,
-		"a label that is empty":  `,"labels":"a,,b"`,
 	} {
 		r, err := Decode([]byte(create + given + "}"))
 		if err != nil {

@@ -88,19 +88,10 @@ func TestOnlyTheAgreedAnswersAreAnswers(t *testing.T) {
 		{"our credentials are refused", 401, `{"eligible":true}`, ""},
 		{"internal", 500, `{"eligible":true}`, ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			eligible, err := asked(t, says(tt.status, tt.body))
-			got := map[bool]string{true: "yes", false: "no"}[eligible]
-			if err != nil {
-				got = ""
-			}
-			if got != tt.want || err != nil && eligible {
-				t.Errorf("eligible %t, %v; want %q", eligible, err, tt.want)
-			}
-			if err != nil && strings.Contains(err.Error(), "wi-fi") {
-				t.Errorf("the error quotes the answer: %v", err)
-			}
-		})
+		eligible, err := asked(t, says(tt.status, tt.body))
+		if eligible != (tt.want == "yes") || (err != nil) != (tt.want == "") || strings.Contains(fmt.Sprint(err), "wi-fi") {
+			t.Errorf("%s: eligible %t, %v; want %q, and the answer not quoted", tt.name, eligible, err, tt.want)
+		}
 	}
 }
 

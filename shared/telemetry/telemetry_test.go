@@ -116,23 +116,18 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 		{"a cut inside a character", strings.Repeat("用", 200), strings.Repeat("用", 170) + "…"},
 		{"a megabyte of continuation bytes", strings.Repeat("\x80", 1<<20), "…"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l, out := newLog(t)
-			_, cancel, e := l.Begin(t.Context())
-			defer cancel()
-			e.Text("user", tt.text)
-			e.End("purchase", "", nil)
-			if got := fieldsOf(t, out)["user"]; got != tt.want {
-				t.Errorf("user = %q, want %q", got, tt.want)
-			}
-			if out.Len() > 3500 {
-				t.Errorf("the line has %d bytes", out.Len())
-			}
-			line := strings.TrimSuffix(out.String(), "\n")
-			if !utf8.ValidString(line) || strings.ContainsAny(line, "\x00\x1b\r\n\u2028\u2029") {
-				t.Errorf("the line is not plain text: %q", line)
-			}
-		})
+		l, out := newLog(t)
+		_, cancel, e := l.Begin(t.Context())
+		defer cancel()
+		e.Text("user", tt.text)
+		e.End("purchase", "", nil)
+		if got := fieldsOf(t, out)["user"]; got != tt.want {
+			t.Errorf("%s: user = %q, want %q", tt.name, got, tt.want)
+		}
+		line := strings.TrimSuffix(out.String(), "\n")
+		if len(line) > 3500 || !utf8.ValidString(line) || strings.ContainsAny(line, "\x00\x1b\r\n\u2028\u2029") {
+			t.Errorf("%s: the line of %d bytes is too long, or no plain text: %q", tt.name, len(line), line)
+		}
 	}
 }
 
