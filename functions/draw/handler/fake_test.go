@@ -41,20 +41,12 @@ func (d *dice) Signature(_ context.Context, round uint64) ([]byte, error) {
 	return sum[:beacon.SignatureSize], nil
 }
 
-// slow is a ledger whose answers about a draw come at an instant, and may say that it is busy.
-type slow struct {
-	Ledger
-	until func(end time.Time) time.Time
-	busy  bool
-}
+// slow is a ledger whose answers about a draw come when the first call is due.
+type slow struct{ Ledger }
 
 func (s slow) DrawState(ctx context.Context, saleID string, gap time.Duration) (ledger.DrawState, error) {
 	d, err := s.Ledger.DrawState(ctx, saleID, gap)
-	end, _ := ctx.Deadline()
-	time.Sleep(time.Until(s.until(end)))
-	if s.busy {
-		err = sale.Fail(sale.Busy, errors.New("throttled"))
-	}
+	time.Sleep(time.Until(opens))
 	return d, err
 }
 

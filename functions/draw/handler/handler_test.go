@@ -111,37 +111,26 @@ func TestWithoutTheRoundTheRunAsksAgainAndSaysHowLateItIs(t *testing.T) {
 	})
 }
 
-func TestNobodyIsCalledInASaleThatIsPausedRecalledOrSoldOut(t *testing.T) {
-	for name, stop := range map[string]func(w *world){
-		"paused":   func(w *world) { w.Pause() },
-		"recalled": func(w *world) { w.Recall() },
-		"sold out": func(w *world) {
-			if _, err := w.Ledger().Withdraw(w.T.Context(), sale.Withdrawal{SaleID: testledger.SaleID, SeedID: "w", Stock: 2}); err != nil {
-				w.T.Fatal(err)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
-				w.draws(3)
-				w.runUntil(opens.Add(-time.Minute))
-				stop(w)
-				w.runUntil(opens.Add(3 * time.Minute))
-				d := w.run()[0]
-				if calls := w.calls(); len(calls) != 0 || d.CallLateSeconds != 0 {
-					t.Errorf("calls %+v, %+v", calls, d)
-				}
-			})
-		})
-	}
-}
-
 func TestWhetherARunBeginsACall(t *testing.T) {
+	stopped := func(stop func(*world)) func(*world) {
+		return func(w *world) {
+			w.runUntil(opens.Add(-time.Minute))
+			stop(w)
+			w.runUntil(opens.Add(3 * time.Minute))
+		}
+	}
 	for name, tt := range map[string]struct {
 		comes func(*world)
 		steps []string
 		call  int64
 	}{
+		"paused":   {stopped(func(w *world) { w.Pause() }), nil, 0},
+		"recalled": {stopped(func(w *world) { w.Recall() }), nil, 0},
+		"sold out": {stopped(func(w *world) {
+			if _, err := w.Ledger().Withdraw(w.T.Context(), sale.Withdrawal{SaleID: testledger.SaleID, SeedID: "w", Stock: 2}); err != nil {
+				w.T.Fatal(err)
+			}
+		}), nil, 0},
 		"a paused sale goes on":   {func(w *world) { w.pausedUntil(opens.Add(time.Hour)) }, []string{"begin"}, 1},
 		"the sale is nearly over": {func(w *world) { w.pausedUntil(ends.Add(-times.Gap / 4)) }, nil, 0},
 		"an operator pauses it once the run has read the sale": {func(w *world) {
@@ -158,8 +147,8 @@ func TestWhetherARunBeginsACall(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
 				w.draws(3)
 				tt.comes(w)
-				if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || d.Call != tt.call || d.CallLateSeconds != 0 {
-					t.Errorf("got %+v", d)
+				if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || d.Call != tt.call || d.CallLateSeconds != 0 || len(w.calls()) != int(tt.call) {
+					t.Errorf("got %+v, calls %+v", d, w.calls())
 				}
 			})
 		})
@@ -244,7 +233,7 @@ func TestACallThatIsDueOnceTheDrawIsReadIsBegunByTheSameRun(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.draws(3)
 		w.runUntil(opens.Add(-time.Second))
-		h := New(slow{w.Ledger(), func(time.Time) time.Time { return opens }, false}, beacon.Quicknet, &w.dice, times, quiet(), clock.Wall)
+		h := New(slow{w.Ledger()}, beacon.Quicknet, &w.dice, times, telemetry.New(io.Discard, "draw", clock.Wall), clock.Wall)
 		a, err := testledger.Invoke(&w.Scheduled, h.Handle, `{}`, time.Minute)
 		if err != nil || !slices.Equal(a.Draws[0].Steps, []string{"begin"}) || len(w.calls()) != 1 {
 			t.Errorf("got %+v (%v), want the call begun", a, err)
@@ -328,8 +317,6 @@ func TestARunReadsTheRollAtMostOnceAndOnlyForACallByRank(t *testing.T) {
 		})
 	}
 }
-
-func quiet() *telemetry.Log { return telemetry.New(io.Discard, "draw", clock.Wall) }
 
 func TestATurnIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {

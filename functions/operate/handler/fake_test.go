@@ -62,12 +62,9 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func(*sale.Creation)) {
 	t.Helper()
 	in(t, func(t *testing.T, f *function) {
-		f.Open(append([]func(*sale.Creation){func(c *sale.Creation) { c.Stock, c.Shards = 100, 5 }}, changes...)...)
-		time.Sleep(5 * time.Second)
-		f.Buy(testledger.Alice, testledger.AlicesClaim, "k")
+		f.Sells(changes...)
 		f.Buy(testledger.Bob, testledger.BobsClaim, "k")
-		time.Sleep(time.Second)
-		f.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Alice, ClaimID: testledger.AlicesClaim})
+		f.Confirms()
 		time.Sleep(2 * time.Second)
 		test(t, f)
 	})

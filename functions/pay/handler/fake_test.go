@@ -19,7 +19,6 @@ import (
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
@@ -67,8 +66,8 @@ func in(t *testing.T, test func(t *testing.T, f *function), settings ...string) 
 func owing(t *testing.T, test func(t *testing.T, f *function), settings ...string) {
 	t.Helper()
 	in(t, func(t *testing.T, f *function) {
-		f.sells(time.Hour)
-		f.confirms()
+		f.Sells(func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = time.Hour, 149900, "CNY" })
+		f.Confirms()
 		test(t, f)
 	}, settings...)
 }
@@ -76,21 +75,6 @@ func owing(t *testing.T, test func(t *testing.T, f *function), settings ...strin
 // over makes the handler use that ledger.
 func (f *function) over(l Ledger) {
 	f.Handler = lambda.NewHandler(httpapi.Serve(New(l, f.providers, telemetry.New(&f.Log, "pay", clock.Wall), clock.Wall).Handle))
-}
-
-// sells opens a sale at 1499 CNY, of which alice claims a unit five seconds later.
-func (f *function) sells(payWithin time.Duration, more ...func(*sale.Creation)) {
-	f.T.Helper()
-	f.Open(append([]func(*sale.Creation){func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = payWithin, 149900, "CNY" }}, more...)...)
-	time.Sleep(5 * time.Second)
-	f.Buy(testledger.Alice, testledger.AlicesClaim, "")
-}
-
-// confirms gives alice's claim its order id, a second later.
-func (f *function) confirms() {
-	f.T.Helper()
-	time.Sleep(time.Second)
-	f.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Alice, ClaimID: testledger.AlicesClaim})
 }
 
 // reports sends a webhook that is signed now.

@@ -263,8 +263,8 @@ func TestStripesAmountsAreConverted(t *testing.T) {
 			if step, want := currency.StripeStep(code), cmp.Or(ours[code], 1); step != want {
 				t.Errorf("%s: Stripe's step is %d, want %d", code, step, want)
 			}
-			f.sells(time.Hour, func(c *sale.Creation) { c.Price, c.Currency = cmp.Or(ours[code], 1), code })
-			f.confirms()
+			f.Sells(func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = time.Hour, cmp.Or(ours[code], 1), code })
+			f.Confirms()
 			r := f.reports(Stripe, session(`"amount_total":`+cmp.Or(theirs[code], "1")+`,"currency":"`+strings.ToLower(code)+`"`))
 			if r.Body != `{"outcome":"paid"}` {
 				t.Errorf("%s: %d %s", code, r.StatusCode, r.Body)

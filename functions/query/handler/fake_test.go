@@ -11,7 +11,6 @@ import (
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
@@ -45,8 +44,8 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func(*sale.Creation)) {
 	t.Helper()
 	in(t, func(t *testing.T, f *function) {
-		f.sells(changes...)
-		f.confirms()
+		f.Sells(changes...)
+		f.Confirms()
 		test(t, f)
 	})
 }
@@ -55,21 +54,6 @@ func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func
 func (f *function) over(l Ledger) {
 	f.handler = New(l, telemetry.New(&f.Log, "query", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
-}
-
-// sells creates the sale, of which alice claims a unit five seconds after the opening.
-func (f *function) sells(changes ...func(*sale.Creation)) {
-	f.T.Helper()
-	f.Open(append([]func(*sale.Creation){func(c *sale.Creation) { c.Stock, c.Shards = 100, 5 }}, changes...)...)
-	time.Sleep(5 * time.Second)
-	f.Buy(testledger.Alice, testledger.AlicesClaim, "k")
-}
-
-// confirms gives alice's claim its order id, a second later.
-func (f *function) confirms() {
-	f.T.Helper()
-	time.Sleep(time.Second)
-	f.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Alice, ClaimID: testledger.AlicesClaim})
 }
 
 // paidWithin makes a sale ask for payment of 1499 CNY within that time.

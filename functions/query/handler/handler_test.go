@@ -125,7 +125,7 @@ func TestACountFromASampleSaysSo(t *testing.T) {
 
 func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
-		f.sells()
+		f.Sells()
 		// The age of the claim and the allowed Retry-After, in seconds.
 		for _, c := range []struct{ age, from, to int }{
 			{-60, 1, 2}, {0, 1, 2}, {4, 1, 2}, {6, 1, 3}, {20, 5, 10}, {60, 15, 30}, {86_400, 15, 30},

@@ -16,8 +16,8 @@ import (
 
 func TestABuyerSeesTheOwnClaimAndOrderAndUntilWhenAndWhereToPay(t *testing.T) {
 	const until, where = "2026-01-01T01:00:06.000Z", "https://shop.example/pay?order=" + testledger.AlicesNumber
-	confirmed := func(f *function) { f.confirms() }
-	paid := func(f *function) { f.confirms(); f.Pay("alice", "pi_1", 149900) }
+	confirmed := func(f *function) { f.Confirms() }
+	paid := func(f *function) { f.Confirms(); f.Pay("alice", "pi_1", 149900) }
 	for _, tt := range []struct {
 		name      string
 		payWithin time.Duration
@@ -29,15 +29,15 @@ func TestABuyerSeesTheOwnClaimAndOrderAndUntilWhenAndWhereToPay(t *testing.T) {
 		{"pending", time.Hour, func(*function) {}, "PENDING", nil, false},
 		{"confirmed", time.Hour, confirmed, "CONFIRMED", map[string]any{"payBy": until, "paymentUrl": where}, false},
 		{"paid", time.Hour, paid, "PAID", map[string]any{"payBy": until}, false},
-		{"expired", time.Hour, func(f *function) { f.confirms(); time.Sleep(time.Hour); f.Release() }, "EXPIRED", map[string]any{"payBy": until}, false},
-		{"cancelled", time.Hour, func(f *function) { f.confirms(); f.Cancel("alice") }, "CANCELLED", map[string]any{"payBy": until}, false},
+		{"expired", time.Hour, func(f *function) { f.Confirms(); time.Sleep(time.Hour); f.Release() }, "EXPIRED", map[string]any{"payBy": until}, false},
+		{"cancelled", time.Hour, func(f *function) { f.Confirms(); f.Cancel("alice") }, "CANCELLED", map[string]any{"payBy": until}, false},
 		{"pending, in a sale without payment", 0, func(*function) {}, "PENDING", nil, true},
 		{"confirmed, in a sale without payment", 0, confirmed, "CONFIRMED", nil, true},
 		{"paid, in a sale without payment", 0, paid, "PAID", nil, true},
 	} {
 		in(t, func(t *testing.T, f *function) {
 			f.paysAt(t, "https://shop.example/pay?order={orderId}", "")
-			f.sells(paidWithin(tt.payWithin))
+			f.Sells(paidWithin(tt.payWithin))
 			tt.change(f)
 			claim := map[string]any{
 				"claimId": testledger.AlicesClaim, "saleId": "moutai", "state": tt.state, "acceptedAt": "2026-01-01T00:00:05.000Z",

@@ -22,33 +22,12 @@ func (w *world) openUnpaid(saleID string, stock int64) {
 	})
 }
 
-// pays reports a payment; order 0 is unknown.
-func (w *world) pays(saleID string, order uint64, reference string) *sale.Refund {
-	w.T.Helper()
-	done, err := w.Ledger().Pay(w.T.Context(), sale.Payment{
-		Provider: "stripe", Reference: reference, SaleID: saleID, OrderID: order, Amount: 100, Currency: "EUR",
-	})
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return done.Refund
-}
-
-func (w *world) orderOf(saleID string, i int) uint64 {
-	w.T.Helper()
-	c, err := w.Ledger().Claim(w.T.Context(), saleID, fmt.Sprint("user-", i))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return c.OrderID
-}
-
 func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrders(t *testing.T) {
 	in(t, func(w *world) {
 		w.openUnpaid("moutai", 3)
 		w.Confirm(w.Crowd("moutai", 0, 2)...)
-		w.pays("moutai", w.orderOf("moutai", 0), "pi_1")
-		if w.pays("moutai", w.orderOf("moutai", 0), "pi_2") == nil {
+		w.PayIn("moutai", "user-0", "pi_1", 100)
+		if w.PayIn("moutai", "user-0", "pi_2", 100).Refund == nil {
 			w.T.Fatal("no refund is due")
 		}
 		r := w.receipts(`{}`)
@@ -68,8 +47,8 @@ func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrd
 			}
 		}
 		due(1)
-		w.pays("moutai", w.orderOf("moutai", 1), "pi_3") // released
-		w.pays("", 0, "pi_4")
+		w.PayIn("moutai", "user-1", "pi_3", 100) // released
+		w.PayIn("", "", "pi_4", 100)
 		due(3)
 		for _, payment := range []string{"stripe#pi_2", "stripe#pi_3"} {
 			if _, _, err := w.Ledger().MarkRefunded(w.T.Context(), "moutai", payment); err != nil {
@@ -108,9 +87,9 @@ func TestARefundThatCannotBeReadHidesNoOtherAndKeepsNoMessageFromBeingSent(t *te
 	in(t, func(w *world) {
 		w.openUnpaid("moutai", 5)
 		w.Confirm(w.Crowd("moutai", 0, 3)[:1]...)
-		for saleID, order := range map[string]uint64{"moutai": w.orderOf("moutai", 0), "": 0} {
+		for saleID, user := range map[string]string{"moutai": "user-0", "": ""} {
 			for i := range 3 {
-				w.pays(saleID, order, fmt.Sprint("pi_", saleID, i))
+				w.PayIn(saleID, user, fmt.Sprint("pi_", saleID, i), 100)
 			}
 			w.Newer("REFUND#"+saleID, fmt.Sprint("stripe#pi_", saleID, 1))
 		}
@@ -133,7 +112,7 @@ func (w *world) overpaid(sales int) {
 		w.open(saleID, 1, 1)
 		w.Confirm(w.Crowd(saleID, 0, 1)...)
 		for _, reference := range []string{"pi_1_", "pi_2_"} {
-			w.pays(saleID, w.orderOf(saleID, 0), reference+saleID)
+			w.PayIn(saleID, "user-0", reference+saleID, 100)
 		}
 	}
 	time.Sleep(time.Hour + ledger.DrainAfter + time.Second)

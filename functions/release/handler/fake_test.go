@@ -50,32 +50,10 @@ func (w *world) order(saleID string, first, users int) {
 	w.Confirm(w.Crowd(saleID, first, users)...)
 }
 
-func (w *world) claim(saleID string, user int) sale.Claim {
-	w.T.Helper()
-	c, err := w.Ledger().Claim(w.T.Context(), saleID, fmt.Sprint("user-", user))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return c
-}
-
-func (w *world) pay(saleID string, user int) {
-	w.T.Helper()
-	p := sale.Payment{
-		Provider: "stripe", Reference: fmt.Sprintf("pi_%s_%d", saleID, user), SaleID: saleID,
-		OrderID: w.claim(saleID, user).OrderID, Amount: 100, Currency: "EUR",
-	}
-	if done, err := w.Ledger().Pay(w.T.Context(), p); err != nil || done.Refund != nil {
-		w.T.Fatalf("got %+v (%v)", done, err)
-	}
-}
-
 // pause pauses a sale, or lets it go on.
 func (w *world) pause(saleID string, paused bool) {
 	w.T.Helper()
-	if _, err := w.Ledger().Edit(w.T.Context(), sale.Edit{SaleID: saleID, Paused: &paused}); err != nil {
-		w.T.Fatal(err)
-	}
+	w.Edit(sale.Edit{SaleID: saleID, Paused: &paused})
 }
 
 // states counts the claims of user-0 and on by their state.
@@ -83,7 +61,7 @@ func (w *world) states(saleID string, users int) map[sale.ClaimState]int {
 	w.T.Helper()
 	n := map[sale.ClaimState]int{}
 	for i := range users {
-		c := w.claim(saleID, i)
+		c := w.ClaimIn(saleID, fmt.Sprint("user-", i))
 		n[c.State()]++
 	}
 	return n

@@ -32,7 +32,7 @@ func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
 				w.open("moutai", 9, 2, within)
 				w.open("other", 9, 2, payWithin)
 				w.order("moutai", 0, 3)
-				w.pay("moutai", 0)
+				w.Pay("user-0", "pi_1", 100)
 				w.Recall()
 				time.Sleep(2 * time.Minute)
 				w.Lines("message", "saleId")
@@ -74,13 +74,13 @@ func TestADrainedSaleIsLeftAlone(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.open("moutai", 1, 1, payWithin)
 		w.order("moutai", 0, 1)
-		w.pay("moutai", 0)
+		w.Pay("user-0", "pi_1", 100)
 		time.Sleep(24*time.Hour + ledger.DrainAfter + time.Second)
 		r := w.Receipt()
 		if drained, err := w.Ledger().Drain(t.Context(), r); err != nil || !drained {
 			t.Fatalf("drained: %t (%v), %+v", drained, err, r)
 		}
-		again := sale.Payment{Provider: "stripe", Reference: "pi_2", OrderID: w.claim("moutai", 0).OrderID, Currency: "EUR"}
+		again := sale.Payment{Provider: "stripe", Reference: "pi_2", OrderID: w.Claim("user-0").OrderID, Currency: "EUR"}
 		if done, err := w.Ledger().Pay(t.Context(), again); err != nil || done.Refund == nil { // it is listed again
 			t.Fatalf("got %+v (%v)", done, err)
 		}
@@ -111,7 +111,7 @@ func TestAPassIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.open("moutai", 5, 2, payWithin)
 		w.order("moutai", 0, 5)
-		w.pay("moutai", 0)
+		w.Pay("user-0", "pi_1", 100)
 		time.Sleep(payWithin + grace + 90*time.Second)
 		w.passes(string(httpapitest.Event(t, "release-all.json")))
 		lines := w.Lines("message", "saleId")

@@ -3,6 +3,7 @@
 package testledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -97,10 +98,10 @@ func (w *World) Draft(saleID string, changes ...func(*sale.Creation)) {
 	w.DB.Fault = nil
 }
 
-// Edit changes the sale's window or pauses it.
+// Edit changes the sale's window or pauses it, or another sale of that id.
 func (w *World) Edit(e sale.Edit) {
 	w.T.Helper()
-	e.SaleID = SaleID
+	e.SaleID = cmp.Or(e.SaleID, SaleID)
 	w.must(w.Ledger().Edit(w.T.Context(), e))
 }
 
@@ -115,6 +116,21 @@ func (w *World) Pause() {
 func (w *World) Recall() {
 	w.T.Helper()
 	w.must(w.Ledger().Recall(w.T.Context(), sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "a batch is defective"}}))
+}
+
+// Sells opens the sale, of 100 units in 5 shards unless changed, of which alice claims one five seconds later.
+func (w *World) Sells(changes ...func(*sale.Creation)) {
+	w.T.Helper()
+	w.Open(append([]func(*sale.Creation){func(c *sale.Creation) { c.Stock, c.Shards = 100, 5 }}, changes...)...)
+	time.Sleep(5 * time.Second)
+	w.Buy(Alice, AlicesClaim, "k")
+}
+
+// Confirms gives alice's claim its order id, a second later.
+func (w *World) Confirms() {
+	w.T.Helper()
+	time.Sleep(time.Second)
+	w.Confirm(ledger.ClaimRef{SaleID: SaleID, User: Alice, ClaimID: AlicesClaim})
 }
 
 // Buy makes a user's claim of that id, by a request with that key.
@@ -171,9 +187,17 @@ func (w *World) Confirm(refs ...ledger.ClaimRef) {
 // Pay reports a payment by stripe of that reference and amount, in CNY, of a user's order.
 func (w *World) Pay(user, reference string, amount int64) ledger.Settlement {
 	w.T.Helper()
-	done, err := w.Ledger().Pay(w.T.Context(), sale.Payment{
-		Provider: "stripe", Reference: reference, SaleID: SaleID, OrderID: w.Claim(user).OrderID, Amount: amount, Currency: "CNY",
-	})
+	return w.PayIn(SaleID, user, reference, amount)
+}
+
+// PayIn reports a payment of an order of another sale; without a user, of an order that nobody knows.
+func (w *World) PayIn(saleID, user, reference string, amount int64) ledger.Settlement {
+	w.T.Helper()
+	p := sale.Payment{Provider: "stripe", Reference: reference, SaleID: saleID, Amount: amount, Currency: "CNY"}
+	if user != "" {
+		p.OrderID = w.ClaimIn(saleID, user).OrderID
+	}
+	done, err := w.Ledger().Pay(w.T.Context(), p)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -198,7 +222,13 @@ func (w *World) Release() {
 // Claim returns a user's claim as it is stored; the zero claim for none.
 func (w *World) Claim(user string) sale.Claim {
 	w.T.Helper()
-	c, err := w.Ledger().Claim(w.T.Context(), SaleID, user)
+	return w.ClaimIn(SaleID, user)
+}
+
+// ClaimIn returns a user's claim in another sale.
+func (w *World) ClaimIn(saleID, user string) sale.Claim {
+	w.T.Helper()
+	c, err := w.Ledger().Claim(w.T.Context(), saleID, user)
 	if err != nil && sale.CodeOf(err) != sale.OrderNotFound {
 		w.T.Fatal(err)
 	}
