@@ -18,10 +18,11 @@ import (
 
 // slowService is a slow in-memory service.
 type slowService struct {
+	delay  time.Duration
+	status int
+	body   string
+
 	mu          sync.Mutex
-	delay       time.Duration
-	status      int
-	body        string
 	calls       int
 	busy, worst int // concurrent calls, and their maximum
 }
@@ -32,7 +33,6 @@ func (o *slowService) RoundTrip(r *http.Request) (*http.Response, error) {
 	o.calls++
 	o.busy++
 	o.worst = max(o.worst, o.busy)
-	delay, status, body := o.delay, o.status, o.body
 	o.mu.Unlock()
 	defer func() {
 		o.mu.Lock()
@@ -40,23 +40,15 @@ func (o *slowService) RoundTrip(r *http.Request) (*http.Response, error) {
 		o.mu.Unlock()
 	}()
 	select {
-	case <-time.After(delay):
+	case <-time.After(o.delay):
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}, Request: r}, nil
+	return &http.Response{StatusCode: o.status, Body: io.NopCloser(strings.NewReader(o.body)), Header: http.Header{}, Request: r}, nil
 }
 
 func (o *slowService) set(delay time.Duration, status int, body string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.delay, o.status, o.body = delay, status, body
-}
-
-func (o *slowService) count() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.calls
 }
 
 const (
@@ -99,18 +91,18 @@ func TestAUserIsAskedAboutOnceInASaleOrOnceAMinuteIfRefused(t *testing.T) {
 				}
 				time.Sleep(remembered / 6)
 			}
-			if o.count() != 1 {
-				t.Errorf("%d calls during the sale, want 1", o.count())
+			if o.calls != 1 {
+				t.Errorf("%d calls during the sale, want 1", o.calls)
 			}
 			c.IsEligible(t.Context(), "moutai", "bob", end)
 			c.IsEligible(t.Context(), "cognac", "alice", end)
-			if o.count() != 3 {
-				t.Errorf("%d calls, want one per sale and user", o.count())
+			if o.calls != 3 {
+				t.Errorf("%d calls, want one per sale and user", o.calls)
 			}
 			time.Sleep(remembered)
 			o.set(time.Millisecond, http.StatusOK, yes)
-			if admitted, _ := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); !admitted || o.count() != 4 {
-				t.Errorf("admitted %t after %d calls, want another one after %v", admitted, o.count(), remembered)
+			if admitted, _ := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); !admitted || o.calls != 4 {
+				t.Errorf("admitted %t after %d calls, want another one after %v", admitted, o.calls, remembered)
 			}
 		})
 	}
@@ -175,8 +167,8 @@ func TestAServiceThatFailsIsLeftAloneAndTriedByOne(t *testing.T) {
 				t.Errorf("admitted %t, %v; want it left alone", ok, err)
 			}
 		}
-		if o.count() != maxFailures || time.Since(began) != 0 {
-			t.Errorf("%d calls, and %s of waiting while it is left alone", o.count(), time.Since(began))
+		if o.calls != maxFailures || time.Since(began) != 0 {
+			t.Errorf("%d calls, and %s of waiting while it is left alone", o.calls, time.Since(began))
 		}
 		time.Sleep(firstPause)
 		var all sync.WaitGroup
@@ -184,8 +176,8 @@ func TestAServiceThatFailsIsLeftAloneAndTriedByOne(t *testing.T) {
 			all.Go(func() { admit(fmt.Sprint("user-", i)) })
 		}
 		all.Wait()
-		if o.count() != maxFailures+1 {
-			t.Errorf("%d calls when the pause is over, want one more than %d", o.count(), maxFailures)
+		if o.calls != maxFailures+1 {
+			t.Errorf("%d calls when the pause is over, want one more than %d", o.calls, maxFailures)
 		}
 		o.set(10*time.Millisecond, http.StatusOK, yes)
 		time.Sleep(2 * firstPause)
@@ -222,8 +214,8 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 						t.Errorf("strange user %d: admitted %t, %v; want no answer", i, admitted, err)
 					}
 				}
-				if want := map[bool]int{false: 2 * maxFailures, true: maxFailures}[tt.opens]; o.count() != want {
-					t.Errorf("%d calls, want %d", o.count(), want)
+				if want := map[bool]int{false: 2 * maxFailures, true: maxFailures}[tt.opens]; o.calls != want {
+					t.Errorf("%d calls, want %d", o.calls, want)
 				}
 				o.set(time.Millisecond, http.StatusOK, yes)
 				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); admitted == tt.opens || errors.Is(err, errOpen) != tt.opens {

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
@@ -80,7 +80,7 @@ func in(t *testing.T, test func(*testing.T, *world)) {
 }
 
 // handle handles a batch and returns the sequence numbers that it answers.
-func (w *world) handle(t *testing.T, records ...string) []string {
+func (w *world) handle(t *testing.T, records ...string) (sequences []string) {
 	t.Helper()
 	var batch Batch
 	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &batch); err != nil {
@@ -91,10 +91,6 @@ func (w *world) handle(t *testing.T, records ...string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return failed(answer)
-}
-
-func failed(answer events.DynamoDBEventResponse) (sequences []string) {
 	for _, f := range answer.BatchItemFailures {
 		sequences = append(sequences, f.ItemIdentifier)
 	}
@@ -136,16 +132,30 @@ func TestAChangeIsOfItsRecordsInstant(t *testing.T) {
 	}
 }
 
+// Nothing of what comes again is stored.
 func TestTheAnswerNamesTheFirstRecordThatFailed(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.bus.refuse = map[string]sale.Code{eventID(2): sale.Busy, eventID(3): sale.Busy}
-		if diff := cmp.Diff([]string{"s2"}, w.handle(t, order(1), order(2), order(3), order(4))); diff != "" {
-			t.Errorf("failures (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff([]string{eventID(1), eventID(4)}, w.bus.got); diff != "" || w.queue.bodies != nil {
-			t.Errorf("stored %v, events (-want +got):\n%s", w.queue.bodies, diff)
-		}
-	})
+	paid := strings.Replace(order(2), fmt.Sprintf(`"orderId":{"N":"%d"}`, id(2)),
+		fmt.Sprintf(`"orderId":{"N":"%d"},"paidAt":{"N":"1794427200000"},"payment":{"S":"p#1"}`, id(2)), 1)
+	payment, down := fmt.Sprint("OrderPaid:", id(2)), errors.New("connection refused")
+	for name, tt := range map[string]struct {
+		second string // of four records
+		refuse map[string]sale.Code
+		queue  error
+		got    []string
+	}{
+		"two that are busy":            {order(2), map[string]sale.Code{eventID(2): sale.Busy, eventID(3): sale.Busy}, nil, []string{eventID(1), eventID(4)}},
+		"poison that cannot be stored": {order(2), map[string]sale.Code{eventID(2): sale.Poison}, down, []string{eventID(1), eventID(3), eventID(4)}},
+		"poison, and one that is busy": {paid, map[string]sale.Code{eventID(2): sale.Poison, payment: sale.Busy}, nil, []string{eventID(1), eventID(3), eventID(4)}},
+		"one that is busy, and poison": {paid, map[string]sale.Code{eventID(2): sale.Busy, payment: sale.Poison}, nil, []string{eventID(1), eventID(3), eventID(4)}},
+	} {
+		in(t, func(t *testing.T, w *world) {
+			w.bus.refuse, w.queue.err = tt.refuse, tt.queue
+			failed := w.handle(t, order(1), tt.second, order(3), order(4))
+			if !slices.Equal(failed, []string{"s2"}) || !slices.Equal(w.bus.got, tt.got) || w.queue.bodies != nil {
+				t.Errorf("%s: failures %v, published %v, stored %v", name, failed, w.bus.got, w.queue.bodies)
+			}
+		})
+	}
 }
 
 func TestARecordThatCannotBePublishedIsStoredAndDoesNotStopTheOthers(t *testing.T) {
@@ -178,32 +188,6 @@ func TestARecordThatCannotBePublishedIsStoredAndDoesNotStopTheOthers(t *testing.
 			err := json.Unmarshal([]byte(w.queue.bodies[0]), &stored)
 			if err != nil || stored.Code != tt.code || stored.Error == "" || string(stored.Record) != tt.record {
 				t.Errorf("%s: stored %s (%v)", name, w.queue.bodies[0], err)
-			}
-		})
-	}
-}
-
-func TestARecordThatCannotBeStoredIsRepeated(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.queue.err = errors.New("connection refused")
-		w.bus.refuse = map[string]sale.Code{eventID(2): sale.Poison}
-		if diff := cmp.Diff([]string{"s2"}, w.handle(t, order(1), order(2), order(3))); diff != "" {
-			t.Errorf("failures (-want +got):\n%s", diff)
-		}
-	})
-}
-
-func TestARecordWithAnEventThatMayStillBePublishedIsRepeatedAndNotStored(t *testing.T) {
-	paid := strings.Replace(order(2), fmt.Sprintf(`"orderId":{"N":"%d"}`, id(2)),
-		fmt.Sprintf(`"orderId":{"N":"%d"},"paidAt":{"N":"1794427200000"},"payment":{"S":"p#1"}`, id(2)), 1)
-	for _, refuse := range []map[string]sale.Code{
-		{eventID(2): sale.Poison, fmt.Sprint("OrderPaid:", id(2)): sale.Busy},
-		{eventID(2): sale.Busy, fmt.Sprint("OrderPaid:", id(2)): sale.Poison},
-	} {
-		in(t, func(t *testing.T, w *world) {
-			w.bus.refuse = refuse
-			if diff := cmp.Diff([]string{"s2"}, w.handle(t, order(1), paid)); diff != "" || w.queue.bodies != nil {
-				t.Errorf("%v: stored %v, failures (-want +got):\n%s", refuse, w.queue.bodies, diff)
 			}
 		})
 	}
