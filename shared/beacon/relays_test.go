@@ -162,14 +162,12 @@ var others = map[string]answer{
 
 func TestWhateverARelaySaysOnlyTheRoundsSignatureIsTaken(t *testing.T) {
 	for name, other := range others {
-		t.Run(name, func(t *testing.T) {
-			if o := ask(t, other); o.err == nil || o.signature != nil || o.took > timeout || len(o.asked) != 1 {
-				t.Errorf("the signature is %x after %s: asked %v", o.signature, o.took, o.asked)
-			}
-			if o := ask(t, other, other, saying(1000, published[1000])); !o.isGood(t) || o.took > 0 || len(o.asked) != 3 {
-				t.Errorf("with a good relay, too: the signature is %x, %v after %s: asked %v", o.signature, o.err, o.took, o.asked)
-			}
-		})
+		if o := ask(t, other); o.err == nil || o.signature != nil || o.took > timeout || len(o.asked) != 1 {
+			t.Errorf("%s: the signature is %x after %s: asked %v", name, o.signature, o.took, o.asked)
+		}
+		if o := ask(t, other, other, saying(1000, published[1000])); !o.isGood(t) || o.took > 0 || len(o.asked) != 3 {
+			t.Errorf("%s: with a good relay, too: the signature is %x, %v after %s: asked %v", name, o.signature, o.err, o.took, o.asked)
+		}
 	}
 }
 

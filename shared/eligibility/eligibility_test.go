@@ -206,27 +206,25 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 		{"too many requests", 429, no, true},
 		{"a server's error", 500, no, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			at(t, nil, func(t *testing.T, o *slowService, c *Checker) {
-				o.set(time.Millisecond, tt.status, tt.body)
-				for i := range 2 * maxFailures {
-					if admitted, err := c.IsEligible(t.Context(), "moutai", fmt.Sprint("strange-", i), inAnHour()); admitted || err == nil {
-						t.Errorf("strange user %d: admitted %t, %v; want no answer", i, admitted, err)
-					}
+		at(t, nil, func(t *testing.T, o *slowService, c *Checker) {
+			o.set(time.Millisecond, tt.status, tt.body)
+			for i := range 2 * maxFailures {
+				if admitted, err := c.IsEligible(t.Context(), "moutai", fmt.Sprint("strange-", i), inAnHour()); admitted || err == nil {
+					t.Errorf("%s: strange user %d: admitted %t, %v; want no answer", tt.name, i, admitted, err)
 				}
-				if want := map[bool]int{false: 2 * maxFailures, true: maxFailures}[tt.opens]; o.calls != want {
-					t.Errorf("%d calls, want %d", o.calls, want)
-				}
-				o.set(time.Millisecond, http.StatusOK, yes)
-				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); admitted == tt.opens || errors.Is(err, errOpen) != tt.opens {
-					t.Errorf("the next user: admitted %t, %v", admitted, err)
-				}
-				// Nothing is remembered of what is no answer: the service is asked again.
-				time.Sleep(longestPause)
-				if admitted, err := c.IsEligible(t.Context(), "moutai", "strange-0", inAnHour()); !admitted || err != nil {
-					t.Errorf("the strange user later: admitted %t, %v", admitted, err)
-				}
-			})
+			}
+			if want := map[bool]int{false: 2 * maxFailures, true: maxFailures}[tt.opens]; o.calls != want {
+				t.Errorf("%s: %d calls, want %d", tt.name, o.calls, want)
+			}
+			o.set(time.Millisecond, http.StatusOK, yes)
+			if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); admitted == tt.opens || errors.Is(err, errOpen) != tt.opens {
+				t.Errorf("%s: the next user: admitted %t, %v", tt.name, admitted, err)
+			}
+			// Nothing is remembered of what is no answer: the service is asked again.
+			time.Sleep(longestPause)
+			if admitted, err := c.IsEligible(t.Context(), "moutai", "strange-0", inAnHour()); !admitted || err != nil {
+				t.Errorf("%s: the strange user later: admitted %t, %v", tt.name, admitted, err)
+			}
 		})
 	}
 }

@@ -143,14 +143,12 @@ func TestWhetherARunBeginsACall(t *testing.T) {
 			})
 		}, nil, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
-				w.draws(3)
-				tt.comes(w)
-				if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || d.Call != tt.call || d.CallLateSeconds != 0 || len(w.calls()) != int(tt.call) {
-					t.Errorf("got %+v, calls %+v", d, w.calls())
-				}
-			})
+		in(t, func(t *testing.T, w *world) {
+			w.draws(3)
+			tt.comes(w)
+			if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || d.Call != tt.call || d.CallLateSeconds != 0 || len(w.calls()) != int(tt.call) {
+				t.Errorf("%s: got %+v, calls %+v", name, d, w.calls())
+			}
 		})
 	}
 }
@@ -203,27 +201,25 @@ func TestHowLateACallIsIsReportedUntilItIsComplete(t *testing.T) {
 
 func TestASaleThatFailsLeavesTheOthersTheirStepsOnTheSecond(t *testing.T) {
 	for name, fault := range testledger.OneFails {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
-				w.create("a")
-				w.create("bad")
-				w.Open(testledger.WithDraw, func(c *sale.Creation) { c.SaleID, c.EnterUntil = "c", enterEnd.Add(20*time.Second) })
-				due := enterEnd.Add(times.Settle)
-				w.Until(due.Add(-20 * time.Second))
-				w.DB.Fault = dynamotest.On("GetItem", "DRAWKEY#bad", fault)
-				if _, err := w.draw(`{}`, 2*time.Minute); err == nil {
-					t.Error("the run does not fail")
+		in(t, func(t *testing.T, w *world) {
+			w.create("a")
+			w.create("bad")
+			w.Open(testledger.WithDraw, func(c *sale.Creation) { c.SaleID, c.EnterUntil = "c", enterEnd.Add(20*time.Second) })
+			due := enterEnd.Add(times.Settle)
+			w.Until(due.Add(-20 * time.Second))
+			w.DB.Fault = dynamotest.On("GetItem", "DRAWKEY#bad", fault)
+			if _, err := w.draw(`{}`, 2*time.Minute); err == nil {
+				t.Errorf("%s: the run does not fail", name)
+			}
+			w.DB.Fault = nil
+			for saleID, want := range map[string]time.Time{"a": due, "bad": {}, "c": due.Add(20 * time.Second)} {
+				if at := w.public(saleID).ClosedAt; !at.Equal(want) {
+					t.Errorf("%s: %s: its roll is closed at %s, want %s", name, saleID, at, want)
 				}
-				w.DB.Fault = nil
-				for saleID, want := range map[string]time.Time{"a": due, "bad": {}, "c": due.Add(20 * time.Second)} {
-					if at := w.public(saleID).ClosedAt; !at.Equal(want) {
-						t.Errorf("%s: its roll is closed at %s, want %s", saleID, at, want)
-					}
-				}
-				if turns := strings.Count(w.Log.String(), `"message":"course"`); turns != 6 {
-					t.Errorf("%d turns, want two of each sale: the first, and one when its roll is due", turns)
-				}
-			})
+			}
+			if turns := strings.Count(w.Log.String(), `"message":"course"`); turns != 6 {
+				t.Errorf("%s: %d turns, want two of each sale: the first, and one when its roll is due", name, turns)
+			}
 		})
 	}
 }
@@ -296,24 +292,22 @@ func TestARunReadsTheRollAtMostOnceAndOnlyForACallByRank(t *testing.T) {
 		"one for anybody that was cut off":              {0, 0, false, []string{"finish"}, 0},
 		"one for anybody, later than the others may be": {0, 2 * time.Minute, false, []string{"finish"}, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
-				w.cutsOff(tt.entrants)
-				w.Until(opens.Add(tt.after))
-				var pages atomic.Int64
-				w.DB.Fault = dynamotest.On("Query", "ROLL#", func(dynamotest.Call) dynamotest.Fault {
-					pages.Add(1)
-					return dynamotest.Fault{}
-				})
-				if tt.sold {
-					w.Tamper("STOCK#moutai#0", "STOCK", "stock", -1)
-					w.Tamper("STOCK#moutai#1", "STOCK", "stock", -1)
-					time.AfterFunc(5*time.Second, func() { w.Tamper("STOCK#moutai#0", "STOCK", "stock", 1) })
-				}
-				if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || pages.Load() != tt.pages {
-					t.Errorf("%+v with %d pages read, want %v with %d", d, pages.Load(), tt.steps, tt.pages)
-				}
+		in(t, func(t *testing.T, w *world) {
+			w.cutsOff(tt.entrants)
+			w.Until(opens.Add(tt.after))
+			var pages atomic.Int64
+			w.DB.Fault = dynamotest.On("Query", "ROLL#", func(dynamotest.Call) dynamotest.Fault {
+				pages.Add(1)
+				return dynamotest.Fault{}
 			})
+			if tt.sold {
+				w.Tamper("STOCK#moutai#0", "STOCK", "stock", -1)
+				w.Tamper("STOCK#moutai#1", "STOCK", "stock", -1)
+				time.AfterFunc(5*time.Second, func() { w.Tamper("STOCK#moutai#0", "STOCK", "stock", 1) })
+			}
+			if d := w.run()[0]; !slices.Equal(d.Steps, tt.steps) || pages.Load() != tt.pages {
+				t.Errorf("%s: %+v with %d pages read, want %v with %d", name, d, pages.Load(), tt.steps, tt.pages)
+			}
 		})
 	}
 }

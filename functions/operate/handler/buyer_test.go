@@ -104,19 +104,17 @@ func TestABuyersStoryHasWhatHappenedAndWhatSupportMaySay(t *testing.T) {
 			f.BuyIn("wine", "carol", "C1", "k")
 		}, []string{"NONE", "no-claim", window, `ordered-in-group {"group":"spirits","saleId":"wine"}`, "--", `ordered-in-group {"saleId":"wine"}`}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			selling(t, func(t *testing.T, f *function) {
-				if tt.first != nil {
-					tt.first(t, f)
-				}
-				if diff := cmp.Diff(tt.want, f.storyOf(t, tt.user)); diff != "" {
-					t.Errorf("story (-want +got):\n%s", diff)
-				}
-			}, func(c *sale.Creation) {
-				if tt.sale != nil {
-					tt.sale(c)
-				}
-			})
+		selling(t, func(t *testing.T, f *function) {
+			if tt.first != nil {
+				tt.first(t, f)
+			}
+			if diff := cmp.Diff(tt.want, f.storyOf(t, tt.user)); diff != "" {
+				t.Errorf("%s: story (-want +got):\n%s", name, diff)
+			}
+		}, func(c *sale.Creation) {
+			if tt.sale != nil {
+				tt.sale(c)
+			}
 		})
 	}
 	in(t, func(t *testing.T, f *function) { // what is added before the opening has made no "sold out" of anybody's

@@ -26,20 +26,18 @@ func TestAFullQueueDelaysAReSendForAMinute(t *testing.T) {
 		"nobody knows how many wait":            {45 * time.Second, 0, unknown, 0},
 		"nobody knows how many wait, and later": {105 * time.Second, 0, unknown, 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(w *world) {
-				w.open("moutai", 10, 2)
-				w.Crowd("moutai", 0, 3)
-				time.Sleep(tt.age)
-				w.queue.waiting, w.queue.depthErr = tt.waiting, tt.depthErr
-				r, err := w.reconcile(`{}`, time.Minute)
-				if len(w.queue.sent) != tt.sent || (err != nil) != (tt.depthErr != nil) {
-					t.Errorf("sent %v (%v), want %d messages", w.queue.sent, err, tt.sent)
-				}
-				if err == nil && (r[0].Resent != int64(tt.sent) || r[0].OldestPendingSeconds != int64(tt.age/time.Second)) {
-					t.Errorf("receipt %+v", r)
-				}
-			})
+		in(t, func(w *world) {
+			w.open("moutai", 10, 2)
+			w.Crowd("moutai", 0, 3)
+			time.Sleep(tt.age)
+			w.queue.waiting, w.queue.depthErr = tt.waiting, tt.depthErr
+			r, err := w.reconcile(`{}`, time.Minute)
+			if len(w.queue.sent) != tt.sent || (err != nil) != (tt.depthErr != nil) {
+				t.Errorf("%s: sent %v (%v), want %d messages", name, w.queue.sent, err, tt.sent)
+			}
+			if err == nil && (r[0].Resent != int64(tt.sent) || r[0].OldestPendingSeconds != int64(tt.age/time.Second)) {
+				t.Errorf("%s: receipt %+v", name, r)
+			}
 		})
 	}
 }
@@ -58,16 +56,14 @@ func (w *world) losesOrders(refs []ledger.ClaimRef) {
 
 func TestAnOrderWhoseItemIsMissingIsUnfinished(t *testing.T) {
 	for name, page := range map[string]time.Duration{"in a whole pass": 0, "in a pass that is cut off": 900 * time.Millisecond} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(w *world) {
-				w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
-				w.losesOrders(w.Crowd("moutai", 0, 60))
-				time.Sleep(40 * time.Second)
-				w.DB.Fault = dynamotest.Fault{Delay: page}.On("Query", "")
-				if _, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(w.queue.sent) == 0 {
-					w.T.Errorf("sent %d messages (%v) while the queue is empty", len(w.queue.sent), err)
-				}
-			})
+		in(t, func(w *world) {
+			w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
+			w.losesOrders(w.Crowd("moutai", 0, 60))
+			time.Sleep(40 * time.Second)
+			w.DB.Fault = dynamotest.Fault{Delay: page}.On("Query", "")
+			if _, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(w.queue.sent) == 0 {
+				w.T.Errorf("%s: sent %d messages (%v) while the queue is empty", name, len(w.queue.sent), err)
+			}
 		})
 	}
 }

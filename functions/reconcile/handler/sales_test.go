@@ -56,18 +56,16 @@ func TestATableThatIsBusyForTwoSecondsIsNoFailure(t *testing.T) {
 		if name == "storing a pass, however long" {
 			isStored, busy = false, time.Hour
 		}
-		t.Run(name, func(t *testing.T) {
-			in(t, func(w *world) {
-				w.random = func() float64 { return 0.999 }
-				w.open("moutai", 10, 2)
-				w.Crowd("moutai", 0, 1)
-				time.Sleep(time.Minute)
-				w.BusyFor(busy, call[0], call[1])
-				r := w.receipts(`{}`)
-				if listing, err := w.Ledger().Listing(w.T.Context(), "moutai"); err != nil || (listing.Cursor != nil) != isStored || len(r) != 1 || len(w.queue.sent) != 1 {
-					w.T.Errorf("stored %+v (%v), receipts %+v, sent %v", listing.Cursor, err, r, w.queue.sent)
-				}
-			})
+		in(t, func(w *world) {
+			w.random = func() float64 { return 0.999 }
+			w.open("moutai", 10, 2)
+			w.Crowd("moutai", 0, 1)
+			time.Sleep(time.Minute)
+			w.BusyFor(busy, call[0], call[1])
+			r := w.receipts(`{}`)
+			if listing, err := w.Ledger().Listing(w.T.Context(), "moutai"); err != nil || (listing.Cursor != nil) != isStored || len(r) != 1 || len(w.queue.sent) != 1 {
+				w.T.Errorf("%s: stored %+v (%v), receipts %+v, sent %v", name, listing.Cursor, err, r, w.queue.sent)
+			}
 		})
 	}
 }

@@ -27,30 +27,28 @@ func TestNothingIsEverDueInASaleThatAsksForNoPayment(t *testing.T) {
 
 func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
 	for name, within := range map[string]time.Duration{"no payment": 0, "payment": payWithin} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
-				w.open("moutai", 9, 2, within)
-				w.open("other", 9, 2, payWithin)
-				w.order("moutai", 0, 3)
-				w.Pay("user-0", "pi_1", 100)
-				w.Recall()
-				time.Sleep(2 * time.Minute)
-				w.Lines("message", "saleId")
-				p := w.passes(`{}`)
-				if len(p) != 2 || p[1].SaleID != "moutai" || !p[1].Complete || p[1].Released != 2 || p[1].PutBack != 2 || p[1].Refunded != 1 || p[1].OverdueSeconds != 120 {
-					t.Errorf("got %+v, want the recalled sale last, and all of it finished", p)
-				}
-				if line := w.Lines("message", "saleId")["pass moutai"]; line.Fields["refunded"] != 1.0 {
-					t.Errorf("got %+v", line)
-				}
-				if got := w.states("moutai", 3); got[sale.Paid] != 1 || got[sale.Cancelled] != 2 {
-					t.Errorf("got %v", got)
-				}
-				w.balanced()
-				if p := w.passes(`{}`); len(p) > 1 && (p[0].SaleID != "moutai" || p[0].Released+p[0].Refunded > 0) || within == 0 && len(p) != 1 {
-					t.Errorf("then %+v, want nothing left", p)
-				}
-			})
+		in(t, func(t *testing.T, w *world) {
+			w.open("moutai", 9, 2, within)
+			w.open("other", 9, 2, payWithin)
+			w.order("moutai", 0, 3)
+			w.Pay("user-0", "pi_1", 100)
+			w.Recall()
+			time.Sleep(2 * time.Minute)
+			w.Lines("message", "saleId")
+			p := w.passes(`{}`)
+			if len(p) != 2 || p[1].SaleID != "moutai" || !p[1].Complete || p[1].Released != 2 || p[1].PutBack != 2 || p[1].Refunded != 1 || p[1].OverdueSeconds != 120 {
+				t.Errorf("%s: got %+v, want the recalled sale last, and all of it finished", name, p)
+			}
+			if line := w.Lines("message", "saleId")["pass moutai"]; line.Fields["refunded"] != 1.0 {
+				t.Errorf("%s: got %+v", name, line)
+			}
+			if got := w.states("moutai", 3); got[sale.Paid] != 1 || got[sale.Cancelled] != 2 {
+				t.Errorf("%s: got %v", name, got)
+			}
+			w.balanced()
+			if p := w.passes(`{}`); len(p) > 1 && (p[0].SaleID != "moutai" || p[0].Released+p[0].Refunded > 0) || within == 0 && len(p) != 1 {
+				t.Errorf("%s: then %+v, want nothing left", name, p)
+			}
 		})
 	}
 }

@@ -49,31 +49,29 @@ func TestALargePassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 		"paused, due after the one":     little(payWithin+time.Second, true),
 		"drafts":                        (*world).draft,
 	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
-				w.open("large", 72, 72, payWithin)
-				w.order("large", 0, 72)
-				for i := range 9 {
-					others(w, fmt.Sprint("other-", i))
+		in(t, func(t *testing.T, w *world) {
+			w.open("large", 72, 72, payWithin)
+			w.order("large", 0, 72)
+			for i := range 9 {
+				others(w, fmt.Sprint("other-", i))
+			}
+			w.passes(`{}`)
+			time.Sleep(payWithin + grace + 2*time.Second)
+			w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				if strings.Contains(c.Keys[0], "#large#") {
+					return dynamotest.Fault{Delay: 900 * time.Millisecond}
 				}
-				w.passes(`{}`)
-				time.Sleep(payWithin + grace + 2*time.Second)
-				w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if strings.Contains(c.Keys[0], "#large#") {
-						return dynamotest.Fault{Delay: 900 * time.Millisecond}
-					}
-					return dynamotest.Fault{Delay: 10 * time.Millisecond}
-				}
-				passes, err := w.release(`{}`, 2*time.Minute)
-				i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "large" })
-				if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 72 || passes[i].PutBack != 72 {
-					t.Errorf("got %+v (%v)", passes, err)
-				}
-				w.DB.Fault = nil
-				if got := w.states("large", 72); got[sale.Expired] != 72 || w.stock("large") != 72 {
-					t.Errorf("%v, %d in stock", got, w.stock("large"))
-				}
-			})
+				return dynamotest.Fault{Delay: 10 * time.Millisecond}
+			}
+			passes, err := w.release(`{}`, 2*time.Minute)
+			i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "large" })
+			if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 72 || passes[i].PutBack != 72 {
+				t.Errorf("%s: got %+v (%v)", name, passes, err)
+			}
+			w.DB.Fault = nil
+			if got := w.states("large", 72); got[sale.Expired] != 72 || w.stock("large") != 72 {
+				t.Errorf("%s: %v, %d in stock", name, got, w.stock("large"))
+			}
 		})
 	}
 }
