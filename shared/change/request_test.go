@@ -125,6 +125,7 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 		"endless late days":      paid + `60,"lateDays":281474976710657`, // in nanoseconds it would overflow to a day
 		"an endless time kept":   drawn + `2251799813685249`,             // in nanoseconds it would overflow to an hour
 		"a price of nothing":     `,"price":0,"currency":"CNY"`,
+		"a group of two words":   `,"limitGroup":"a b"`,
 		"a group without a name": `,"limitGroup":""`,
 	} {
 		r, err := Decode([]byte(create + given + "}"))

@@ -111,11 +111,7 @@ func TestABuyersStoryHasWhatHappenedAndWhatSupportMaySay(t *testing.T) {
 			if diff := cmp.Diff(tt.want, f.storyOf(t, tt.user)); diff != "" {
 				t.Errorf("%s: story (-want +got):\n%s", name, diff)
 			}
-		}, func(c *sale.Creation) {
-			if tt.sale != nil {
-				tt.sale(c)
-			}
-		})
+		}, tt.sale)
 	}
 	in(t, func(t *testing.T, f *function) { // what is added before the opening has made no "sold out" of anybody's
 		f.Open(func(c *sale.Creation) { c.OpensAt = testledger.Began.Add(time.Hour) })

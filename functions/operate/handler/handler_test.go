@@ -68,11 +68,7 @@ func TestSalesAreShownAsTheyStand(t *testing.T) {
 					tt.is(t, f)
 				}
 				f.shows(t, event(t, tt.asks, tt.with...), tt.want)
-			}, func(c *sale.Creation) {
-				if tt.sale != nil {
-					tt.sale(c)
-				}
-			})
+			}, tt.sale)
 		})
 	}
 	selling(t, func(t *testing.T, f *function) {

@@ -132,12 +132,8 @@ func wechatFates() map[string]fate {
 		"one without an attach":         of(paid(`"attach":""`), "ignored", ""),
 		"one of another app":            of(paid(`"attach":"","appid":"wx0000000000000000"`), "ignored", ""),
 		"one that did not succeed":      of(paid(`"trade_state":"NOTPAY"`), "ignored", ""),
-		"a payment of another kind":     of(event("PAYSCORE.USER_PAID", ""), "ignored-charge", ""),
 		"a refund without its amounts":  wechatBack(`"amount":{}`, "ignored-refunded"),
 		"a refund that is under way":    wechatBack(`"refund_status":"PROCESSING"`, "ignored-refunded"),
-		"a refund that failed":          of(event("REFUND.ABNORMAL", wechatRefunded("")), "ignored-not-back", ""),
-		"a complaint":                   of(event("COMPLAINT.CREATE", ""), "ignored-disputed", ""),
-		"something that nobody knows":   of(event("user-4711", ""), "ignored-unknown", ""),
 		"what has no type":              of(event("", ""), "ignored-unknown", ""),
 	}
 }

@@ -75,7 +75,9 @@ func (w *World) Open(changes ...func(*sale.Creation)) {
 		OpensAt: Began, ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	for _, change := range changes {
-		change(&c)
+		if change != nil {
+			change(&c)
+		}
 	}
 	if err := c.Check(); err != nil {
 		w.T.Fatal(err)
