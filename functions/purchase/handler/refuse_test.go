@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-lambda-go/events"
 
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/httpapi/httpapitest"
@@ -54,7 +53,7 @@ func TestEachAcceptanceLeavesItsLine(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		before  func(*function)
-		change  func(*events.APIGatewayV2HTTPRequest)
+		change  httpapitest.Change
 		sent    int
 		line    fields
 		counted []string
@@ -74,11 +73,7 @@ func TestEachAcceptanceLeavesItsLine(t *testing.T) {
 				if tt.before != nil {
 					tt.before(f)
 				}
-				changes := []func(*events.APIGatewayV2HTTPRequest){telemetrytest.Confide}
-				if tt.change != nil {
-					changes = append(changes, tt.change)
-				}
-				r := f.invoke(t, t.Context(), event(t, "purchase.json", changes...))
+				r := f.invoke(t, t.Context(), event(t, "purchase.json", telemetrytest.Confide, tt.change))
 				c := f.Claim("alice")
 				tt.line["claimId"], tt.line["shard"], tt.line["acceptedAt"] = c.ID, float64(c.Shard), float64(c.AcceptedAt.UnixMilli())
 				if c.RequestKey != "" {
@@ -140,11 +135,7 @@ func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
 					tt.before(f)
 				}
 				claims := f.claims()
-				changes := []func(*events.APIGatewayV2HTTPRequest){telemetrytest.Confide}
-				if tt.saleID != "" {
-					changes = append(changes, httpapitest.Path("saleId", tt.saleID))
-				}
-				r := f.invoke(t, t.Context(), event(t, "purchase.json", changes...))
+				r := f.invoke(t, t.Context(), event(t, "purchase.json", telemetrytest.Confide, httpapitest.Path("saleId", cmp.Or(tt.saleID, testledger.SaleID))))
 				body := refused(t, r, tt.status, tt.told)
 				if knowsMore := tt.status != 404 && tt.status != 500; knowsMore && body["order"] != "/sales/moutai/orders/me" || strings.Contains(r.Body, "version") {
 					t.Errorf("%s, want a link to the order and nothing about versions", r.Body)
@@ -181,12 +172,9 @@ func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
 		"purchase-no-token.json": sale.Unauthorized, "purchase-bad-body.json": sale.InvalidRequest, "purchase.json": sale.InvalidRequest,
 	} {
 		in(t, func(t *testing.T, f *function) {
-			changes := []httpapitest.Change{telemetrytest.Confide}
-			if name == "purchase.json" {
-				changes = append(changes, httpapitest.Path("saleId", "moutai#STOCK"))
-			}
+			change := map[string]httpapitest.Change{"purchase.json": httpapitest.Path("saleId", "moutai#STOCK")}[name]
 			calls := f.Calls(func() {
-				r := f.invoke(t, t.Context(), event(t, name, changes...))
+				r := f.invoke(t, t.Context(), event(t, name, telemetrytest.Confide, change))
 				body := refused(t, r, map[sale.Code]int{sale.Unauthorized: 401, sale.InvalidRequest: 400}[code], code)
 				if body["detail"] == nil || body["order"] != nil {
 					t.Errorf("%s: body %v, want a detail and no link made of bad input", name, body)

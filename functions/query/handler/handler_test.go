@@ -171,77 +171,61 @@ type fields map[string]any
 
 func TestEachAnswerLeavesItsLine(t *testing.T) {
 	routes := map[string]string{"query-sale.json": salePath, "query-group.json": groupPath, "query-claim.json": claimPath, "query-order.json": orderPath}
-	none := func(*events.APIGatewayV2HTTPRequest) {}
-	for _, tt := range []struct {
-		name, fixture string
-		change        func(*events.APIGatewayV2HTTPRequest)
-		status        int
-		code          sale.Code
-		line          fields
-	}{
-		{"a sale", "query-sale.json", none, 200, "", fields{"saleId": "moutai"}},
-		{"a group", "query-group.json", none, 200, "", fields{"groupId": "spirits"}},
-		{"a claim", "query-claim.json", none, 200, "", fields{"saleId": "moutai", "user": "alice"}},
-		{"an order", "query-order.json", none, 200, "", fields{"saleId": "moutai", "user": "alice"}},
-		{"a sale that does not exist", "query-sale.json", path("saleId", "other"), 404, sale.SaleNotFound, fields{"saleId": "other"}},
-		{"a sale id with a separator", "query-sale.json", path("saleId", "moutai#STOCK"), 400, sale.InvalidRequest, nil},
-		{"a group that does not exist", "query-group.json", path("groupId", "other"), 404, sale.GroupNotFound, fields{"groupId": "other"}},
-		{"a claim in a sale that does not exist", "query-claim.json", path("saleId", "other"), 404, sale.SaleNotFound, fields{"saleId": "other", "user": "alice"}},
-		{"a claim that does not exist", "query-claim.json", user("bob"), 404, sale.OrderNotFound, fields{"saleId": "moutai", "user": "bob"}},
-		{"somebody else's order", "query-order.json", user("bob"), 404, sale.OrderNotFound, fields{"user": "bob"}},
-		{"a route that the template does not have", "query-claim.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /\n" },
-			500, sale.Internal, fields{"route": "GET /\n", "level": "ERROR", "error": `no such route: "GET /\n"`}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			selling(t, func(t *testing.T, f *function) {
-				r := f.Ask(t, t.Context(), event(t, tt.fixture, telemetrytest.Confide, tt.change))
-				want := fields{"route": routes[tt.fixture]}
-				if tt.status != 200 {
-					refuses := refused
-					if tt.fixture == "query-sale.json" || tt.fixture == "query-group.json" {
-						refuses = refusedForAll
-					}
-					want["error"] = fmt.Sprintf("%s: %s", tt.code, refuses(t, r, tt.status, tt.code)["detail"])
-				} else if r.StatusCode != 200 {
-					t.Errorf("%d %s", r.StatusCode, r.Body)
-				}
-				maps.Copy(want, tt.line)
-				f.IsLine(t, tt.code, want, nil)
-			}, inGroup)
-		})
+	statuses := map[sale.Code]int{
+		sale.InvalidRequest: 400, sale.SaleNotFound: 404, sale.GroupNotFound: 404, sale.OrderNotFound: 404, sale.Internal: 500, sale.Busy: 503,
 	}
-}
-
-func TestAFaultIsBusyOrInternalAndTellsNothing(t *testing.T) {
 	newer := func(f *function) { f.Newer("SALE#moutai", "SALE") }
+	of := func(saleID, user any) fields { return fields{"saleId": saleID, "user": user} }
 	const isNewer = "newer-version: "
 	for _, tt := range []struct {
 		name, fixture string
-		change        func(*function)
+		fault         func(*function)
+		change        httpapitest.Change
 		told, outcome sale.Code
-		line          fields // besides its level
+		err           string // its start in the line, if it is not the answer's
+		line          fields
 	}{
-		{"a throttled table", "query-claim.json", func(f *function) { f.Throttles() }, sale.Busy, sale.Busy,
-			fields{"route": claimPath, "saleId": "moutai", "user": "alice", "level": "WARN", "error": "busy: "}},
-		{"a foreign error", "query-order.json", func(f *function) { f.over(f.Nowhere()) }, sale.Internal, sale.Internal,
-			fields{"route": orderPath, "user": "alice", "error": "internal: "}},
-		{"a panic", "query-sale.json", func(f *function) { f.Burns() }, sale.Internal, sale.Internal,
-			fields{"route": salePath, "saleId": "moutai", "error": "panic: " + testledger.ErrFire}},
-		{"a sale for a newer version", "query-sale.json", newer, sale.Busy, sale.NewerVersion, fields{"route": salePath, "saleId": "moutai", "error": isNewer}},
-		{"one in a group", "query-group.json", newer, sale.Busy, sale.NewerVersion, fields{"route": groupPath, "groupId": "spirits", "error": "sale 0: " + isNewer}},
-		{"one with a claim", "query-claim.json", newer, sale.Busy, sale.NewerVersion, fields{"route": claimPath, "saleId": "moutai", "user": "alice", "error": isNewer}},
-		{"one with an order", "query-order.json", newer, sale.Busy, sale.NewerVersion, fields{"route": orderPath, "saleId": "moutai", "user": "alice", "error": isNewer}},
+		{"a sale", "query-sale.json", nil, nil, "", "", "", fields{"saleId": "moutai"}},
+		{"a group", "query-group.json", nil, nil, "", "", "", fields{"groupId": "spirits"}},
+		{"a claim", "query-claim.json", nil, nil, "", "", "", of("moutai", "alice")},
+		{"an order", "query-order.json", nil, nil, "", "", "", of("moutai", "alice")},
+		{"a sale that does not exist", "query-sale.json", nil, path("saleId", "other"), sale.SaleNotFound, sale.SaleNotFound, "", fields{"saleId": "other"}},
+		{"a sale id with a separator", "query-sale.json", nil, path("saleId", "moutai#STOCK"), sale.InvalidRequest, sale.InvalidRequest, "", nil},
+		{"a group that does not exist", "query-group.json", nil, path("groupId", "other"), sale.GroupNotFound, sale.GroupNotFound, "", fields{"groupId": "other"}},
+		{"a claim in a sale that does not exist", "query-claim.json", nil, path("saleId", "other"), sale.SaleNotFound, sale.SaleNotFound, "", of("other", "alice")},
+		{"a claim that does not exist", "query-claim.json", nil, user("bob"), sale.OrderNotFound, sale.OrderNotFound, "", of("moutai", "bob")},
+		{"somebody else's order", "query-order.json", nil, user("bob"), sale.OrderNotFound, sale.OrderNotFound, "", fields{"user": "bob"}},
+		{"a route that the template does not have", "query-claim.json", nil, func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /\n" },
+			sale.Internal, sale.Internal, `no such route: "GET /\n"`, fields{"route": "GET /\n"}},
+		{"a throttled table", "query-claim.json", (*function).Throttles, nil, sale.Busy, sale.Busy, "busy: ", fields{"saleId": "moutai", "user": "alice", "level": "WARN"}},
+		{"a foreign error", "query-order.json", func(f *function) { f.over(f.Nowhere()) }, nil, sale.Internal, sale.Internal, "internal: ", fields{"user": "alice"}},
+		{"a panic", "query-sale.json", (*function).Burns, nil, sale.Internal, sale.Internal, "panic: " + testledger.ErrFire, fields{"saleId": "moutai"}},
+		{"a sale for a newer version", "query-sale.json", newer, nil, sale.Busy, sale.NewerVersion, isNewer, fields{"saleId": "moutai"}},
+		{"one in a group", "query-group.json", newer, nil, sale.Busy, sale.NewerVersion, "sale 0: " + isNewer, fields{"groupId": "spirits"}},
+		{"one with a claim", "query-claim.json", newer, nil, sale.Busy, sale.NewerVersion, isNewer, of("moutai", "alice")},
+		{"one with an order", "query-order.json", newer, nil, sale.Busy, sale.NewerVersion, isNewer, of("moutai", "alice")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			selling(t, func(t *testing.T, f *function) {
-				tt.change(f)
-				r := f.Ask(t, t.Context(), event(t, tt.fixture, telemetrytest.Confide))
-				status := map[sale.Code]int{sale.Busy: 503, sale.Internal: 500}[tt.told]
-				refused(t, r, status, tt.told)
-				if told := r.Headers.RetryAfter != ""; told != (status == 503) {
-					t.Errorf("Retry-After %q with status %d", r.Headers.RetryAfter, status)
+				if tt.fault != nil {
+					tt.fault(f)
 				}
-				want := fields{"level": "ERROR"}
+				r := f.Ask(t, t.Context(), event(t, tt.fixture, telemetrytest.Confide, tt.change))
+				want := fields{"route": routes[tt.fixture]}
+				switch status := statuses[tt.told]; {
+				case tt.told == "" && r.StatusCode != 200:
+					t.Errorf("%d %s", r.StatusCode, r.Body)
+				case status/100 == 4 && (tt.fixture == "query-sale.json" || tt.fixture == "query-group.json"):
+					want["error"] = fmt.Sprintf("%s: %s", tt.told, refusedForAll(t, r, status, tt.told)["detail"])
+				case tt.told != "":
+					want["error"] = fmt.Sprintf("%s: %s", tt.told, refused(t, r, status, tt.told)["detail"])
+				}
+				if told := r.Headers.RetryAfter != ""; told != (tt.told == sale.Busy) {
+					t.Errorf("Retry-After %q with %s", r.Headers.RetryAfter, tt.told)
+				}
+				if tt.err != "" {
+					want["error"], want["level"] = tt.err, "ERROR"
+				}
 				if tt.outcome == sale.NewerVersion {
 					want["result"] = "internal"
 				}

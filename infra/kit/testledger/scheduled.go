@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -41,6 +42,16 @@ func (w *Scheduled) Lines(members ...string) map[string]telemetrytest.Line {
 		w.T.Error(err)
 	}
 	return all
+}
+
+// IsLine checks a line of a cold start that says that all is well; more is what it has besides.
+func (w *Scheduled) IsLine(line telemetrytest.Line, service, message string, more map[string]any, metrics map[string]string) {
+	w.T.Helper()
+	want := map[string]any{"level": "INFO", "message": message, "service": service, "coldStart": true, "outcome": "ok"}
+	maps.Copy(want, more)
+	if diff := line.Diff(want, metrics); diff != "" {
+		w.T.Errorf("%s (-want +got):\n%s", message, diff)
+	}
 }
 
 // OneFails lists, by name, the ways in which the calls for one sale fail while others succeed.

@@ -121,7 +121,9 @@ func Event(t *testing.T, name string, changes ...Change) []byte {
 		t.Fatal(err)
 	}
 	for _, change := range changes {
-		change(&r)
+		if change != nil {
+			change(&r)
+		}
 	}
 	if raw, err = json.Marshal(r); err != nil {
 		t.Fatal(err)
