@@ -13,7 +13,6 @@ import (
 	"flashsale/functions/pay/settings"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/currency"
-	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
 )
 
@@ -141,6 +140,9 @@ func stripeFates() map[string]fate {
 		"a provider with a separator":  {"stripe#", session(""), stripes(stripeNew)},
 		"a provider in capitals":       {"Stripe", session(""), stripes(stripeNew)},
 	})
+	add("provider-not-found", "", map[string]sent{
+		"Stripe, without secrets": {Stripe, session(""), stripes("")}, "Standard Webhooks, without secrets": {StandardWebhooks, session(""), map[string]string{"webhook-id": "msg_1"}},
+	}, "STRIPE_SECRETS", "", "STANDARD_WEBHOOKS_SECRETS", "")
 	add("body-too-large", "", map[string]sent{"a megabyte, unsigned": {Stripe, huge, bare}, "a megabyte, signed": {Stripe, huge, nil}})
 
 	add("ignored", "", map[string]sent{
@@ -323,19 +325,4 @@ func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAProviderWithoutSecretsDoesNotExist(t *testing.T) {
-	owing(t, func(t *testing.T, f *function) {
-		calls := f.Calls(func() {
-			for provider, headers := range map[string]map[string]string{
-				Stripe: signature(session(""), time.Now(), ""), StandardWebhooks: {"webhook-id": "msg_1"},
-			} {
-				httpapitest.Refused(t, f.Ask(t, t.Context(), post(t, provider, session(""), headers)), 404, sale.ProviderNotFound)
-			}
-		})
-		if calls > 0 {
-			t.Error("the ledger was asked")
-		}
-	}, "STRIPE_SECRETS", "", "STANDARD_WEBHOOKS_SECRETS", "")
 }

@@ -69,11 +69,11 @@ func in(t *testing.T, test func(w *world)) {
 }
 
 // open creates a sale for an hour.
-func (w *world) open(saleID string, stock int64, shards int) {
+func (w *world) open(saleID string, stock int64, shards int, changes ...func(*sale.Creation)) {
 	w.T.Helper()
-	w.Open(func(c *sale.Creation) {
+	w.Open(append(changes, func(c *sale.Creation) {
 		c.SaleID, c.Stock, c.Shards, c.OpensAt, c.ClosesAt = saleID, stock, shards, time.Now(), time.Now().Add(time.Hour)
-	})
+	})...)
 }
 
 // reconcile invokes the function as Lambda does, with the given time.

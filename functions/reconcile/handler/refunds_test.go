@@ -13,18 +13,12 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// openUnpaid opens a sale for an hour whose orders are to be paid within half an hour.
-func (w *world) openUnpaid(saleID string, stock int64) {
-	w.T.Helper()
-	w.Open(func(c *sale.Creation) {
-		c.SaleID, c.Stock, c.PayWithin = saleID, stock, 30*time.Minute
-		c.OpensAt, c.ClosesAt = time.Now(), time.Now().Add(time.Hour)
-	})
-}
+// payable makes a sale ask for payment within half an hour.
+func payable(c *sale.Creation) { c.PayWithin = 30 * time.Minute }
 
 func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrders(t *testing.T) {
 	in(t, func(w *world) {
-		w.openUnpaid("moutai", 3)
+		w.open("moutai", 3, 1, payable)
 		w.Confirm(w.Crowd("moutai", 0, 2)...)
 		w.PayIn("moutai", "user-0", "pi_1", 100)
 		if w.PayIn("moutai", "user-0", "pi_2", 100).Refund == nil {
@@ -68,7 +62,7 @@ func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrd
 
 func TestRefundsThatCannotBeReadAreAFailureAndKeepNoSaleFromItsReceipt(t *testing.T) {
 	in(t, func(w *world) {
-		w.openUnpaid("moutai", 3)
+		w.open("moutai", 3, 1, payable)
 		w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
 			if c.Op == "Query" && c.Keys[0] == "REFUND#" {
 				return dynamotest.Fault{Kind: dynamotest.Throttle}
@@ -85,7 +79,7 @@ func TestRefundsThatCannotBeReadAreAFailureAndKeepNoSaleFromItsReceipt(t *testin
 
 func TestARefundThatCannotBeReadHidesNoOtherAndKeepsNoMessageFromBeingSent(t *testing.T) {
 	in(t, func(w *world) {
-		w.openUnpaid("moutai", 5)
+		w.open("moutai", 5, 1, payable)
 		w.Confirm(w.Crowd("moutai", 0, 3)[:1]...)
 		for saleID, user := range map[string]string{"moutai": "user-0", "": ""} {
 			for i := range 3 {

@@ -67,21 +67,6 @@ func (w *world) states(saleID string, users int) map[sale.ClaimState]int {
 	return n
 }
 
-// stock is what can be bought of a sale.
-func (w *world) stock(saleID string) (units int64) {
-	w.T.Helper()
-	l := w.Ledger()
-	s, err := l.Sale(w.T.Context(), saleID)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	r, err := l.Remaining(w.T.Context(), s)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return r.Units
-}
-
 // balanced fails unless an audit of the sale of the events finds nothing.
 func (w *world) balanced() {
 	w.T.Helper()

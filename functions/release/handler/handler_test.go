@@ -98,8 +98,8 @@ func TestARunWhoseTimeEndsDuringACallIsNoFailure(t *testing.T) {
 			t.Errorf("got %+v (%v), want a pass that is cut off", p, err)
 		}
 		w.DB.Fault = nil
-		if p := w.passes(`{}`); !p[0].Complete || w.states("moutai", 4)[sale.Expired] != 4 || w.stock("moutai") != 4 {
-			t.Errorf("got %+v, %d in stock", p, w.stock("moutai"))
+		if p := w.passes(`{}`); !p[0].Complete || w.states("moutai", 4)[sale.Expired] != 4 || w.Receipt().Stock != 4 {
+			t.Errorf("got %+v, %d in stock", p, w.Receipt().Stock)
 		}
 		w.balanced()
 	})

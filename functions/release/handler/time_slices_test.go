@@ -50,27 +50,27 @@ func TestALargePassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 		"drafts":                        (*world).draft,
 	} {
 		in(t, func(t *testing.T, w *world) {
-			w.open("large", 72, 72, payWithin)
-			w.order("large", 0, 72)
+			w.open("moutai", 72, 72, payWithin)
+			w.order("moutai", 0, 72)
 			for i := range 9 {
 				others(w, fmt.Sprint("other-", i))
 			}
 			w.passes(`{}`)
 			time.Sleep(payWithin + grace + 2*time.Second)
 			w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
-				if strings.Contains(c.Keys[0], "#large#") {
+				if strings.Contains(c.Keys[0], "#moutai#") {
 					return dynamotest.Fault{Delay: 900 * time.Millisecond}
 				}
 				return dynamotest.Fault{Delay: 10 * time.Millisecond}
 			}
 			passes, err := w.release(`{}`, 2*time.Minute)
-			i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "large" })
+			i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "moutai" })
 			if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 72 || passes[i].PutBack != 72 {
 				t.Errorf("%s: got %+v (%v)", name, passes, err)
 			}
 			w.DB.Fault = nil
-			if got := w.states("large", 72); got[sale.Expired] != 72 || w.stock("large") != 72 {
-				t.Errorf("%s: %v, %d in stock", name, got, w.stock("large"))
+			if got := w.states("moutai", 72); got[sale.Expired] != 72 || w.Receipt().Stock != 72 {
+				t.Errorf("%s: %v, %d in stock", name, got, w.Receipt().Stock)
 			}
 		})
 	}
