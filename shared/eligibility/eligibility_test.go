@@ -196,7 +196,6 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 		body   string
 		opens  bool // whether maxFailures in a row open the breaker
 	}{
-		{"not found", 404, no, false},
 		{"an id that cannot be read", 400, "{}", false},
 		{"a gateway whose service is being replaced", 405, `{"message":"Forbidden"}`, false},
 		{"a redirect", 302, "", false},

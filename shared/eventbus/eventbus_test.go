@@ -103,6 +103,10 @@ func TestAnEventIsJSONOfWhatItIsAbout(t *testing.T) {
 	head := `{"schemaVersion":1,"id":"OrderConfirmed:9223372036854775807","occurredAt":"2026-11-11T20:00:00.007Z","saleId":"moutai",` +
 		`"orderId":"9223372036854775807","claimId":"C1","user":"a\"b",`
 	changed := `{"schemaVersion":1,"id":"SaleChanged:moutai:1","occurredAt":"2026-11-11T20:00:00.007Z","saleId":"moutai","changeId":"c","action":`
+	with := func(c sale.Change) sale.Event {
+		c.ID = "c"
+		return sale.Event{Type: sale.EventChanged, ID: "SaleChanged:moutai:1", OccurredAt: at, SaleID: "moutai", Change: c}
+	}
 	paid, released := order, order
 	paid.State, paid.Payment = sale.Paid, "stripe#pi_1"
 	paid.Amount, paid.Currency, paid.Labels = 89900, "CNY", `sku=A-38,erp="47`
@@ -117,18 +121,12 @@ func TestAnEventIsJSONOfWhatItIsAbout(t *testing.T) {
 		`{"schemaVersion":1,"id":"RollClosed:moutai","occurredAt":"2026-11-11T20:00:00.007Z","saleId":"moutai","entrants":0,"roll":"ab","round":7}`: {
 			Type: sale.EventRollClosed, ID: "RollClosed:moutai", OccurredAt: at, SaleID: "moutai", Roll: sale.Roll{Digest: "ab", Round: 7},
 		},
-		changed + `"call","verified":false,"opensAt":"2026-11-11T20:00:00.007Z","closesAt":"2026-11-11T21:00:00.007Z"}`: {
-			Type: sale.EventChanged, ID: "SaleChanged:moutai:1", OccurredAt: at, SaleID: "moutai",
-			Change: sale.Change{ID: "c", Action: sale.ActionCall, OpensAt: at, ClosesAt: at.Add(time.Hour)},
-		},
-		changed + `"extend","verified":false,"payUntil":"2026-11-11T21:00:00.007Z"}`: {
-			Type: sale.EventChanged, ID: "SaleChanged:moutai:1", OccurredAt: at, SaleID: "moutai",
-			Change: sale.Change{ID: "c", Action: sale.ActionExtend, OpensAt: at, ClosesAt: at.Add(time.Hour), PayUntil: at.Add(time.Hour)},
-		},
-		changed + `"reschedule","verified":false,"opensAt":"2026-11-11T20:00:00.007Z","closesAt":"2026-11-11T21:00:00.007Z"}`: { // what people are shown, not a call
-			Type: sale.EventChanged, ID: "SaleChanged:moutai:1", OccurredAt: at, SaleID: "moutai",
-			Change: sale.Change{ID: "c", Action: sale.ActionReschedule, OpensAt: at.Add(time.Minute), ClosesAt: at.Add(2 * time.Minute), BeginsAt: at, EndsAt: at.Add(time.Hour)},
-		},
+		changed + `"call","verified":false,"opensAt":"2026-11-11T20:00:00.007Z","closesAt":"2026-11-11T21:00:00.007Z"}`: with(
+			sale.Change{Action: sale.ActionCall, OpensAt: at, ClosesAt: at.Add(time.Hour)}),
+		changed + `"extend","verified":false,"payUntil":"2026-11-11T21:00:00.007Z"}`: with(
+			sale.Change{Action: sale.ActionExtend, OpensAt: at, ClosesAt: at.Add(time.Hour), PayUntil: at.Add(time.Hour)}),
+		changed + `"reschedule","verified":false,"opensAt":"2026-11-11T20:00:00.007Z","closesAt":"2026-11-11T21:00:00.007Z"}`: with( // what people are shown, not a call
+			sale.Change{Action: sale.ActionReschedule, OpensAt: at.Add(time.Minute), ClosesAt: at.Add(2 * time.Minute), BeginsAt: at, EndsAt: at.Add(time.Hour)}),
 		`{"schemaVersion":1,"id":"RefundDue::p#1","occurredAt":"2026-11-11T20:00:00.007Z","payment":"p#1","reason":"unknown-order","amount":0,"currency":"EUR"}`: {
 			Type: sale.EventRefundDue, ID: "RefundDue::p#1", OccurredAt: at, Payment: "p#1", Reason: sale.RefundUnknownOrder, Currency: "EUR",
 		},

@@ -75,24 +75,22 @@ func TestTheLastCallGetsItsTimeAlsoWhenTheTimeIsUp(t *testing.T) {
 		"it was cancelled":  {left: time.Minute, cancelled: true, want: last},
 		"exactly that much": {left: last, want: last},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				parent, cancel := context.WithCancel(context.WithValue(lasting(t, tt.left), key{}, "kept"))
-				defer cancel()
-				if tt.cancelled {
-					cancel()
-				}
-				ctx, cancel := AtLeast(parent, last)
-				defer cancel()
-				if ctx.Err() != nil || ctx.Value(key{}) != "kept" {
-					t.Errorf("the context says %v and holds %v", ctx.Err(), ctx.Value(key{}))
-				}
-				<-ctx.Done()
-				if took := time.Since(began); took != tt.want {
-					t.Errorf("it ended after %v, want %v", took, tt.want)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			parent, cancel := context.WithCancel(context.WithValue(lasting(t, tt.left), key{}, "kept"))
+			defer cancel()
+			if tt.cancelled {
+				cancel()
+			}
+			ctx, cancel := AtLeast(parent, last)
+			defer cancel()
+			if ctx.Err() != nil || ctx.Value(key{}) != "kept" {
+				t.Errorf("%s: the context says %v and holds %v", name, ctx.Err(), ctx.Value(key{}))
+			}
+			<-ctx.Done()
+			if took := time.Since(began); took != tt.want {
+				t.Errorf("%s: it ended after %v, want %v", name, took, tt.want)
+			}
 		})
 	}
 }

@@ -28,28 +28,26 @@ func TestWhatASaleLeavesOverIsForThoseThatWereCutOff(t *testing.T) {
 		{"two of three at a time", []int{99, 4, 99}, []float64{15, 4, 26}, 2},
 		{"two of four at a time", []int{2, 3, 99, 28}, []float64{2, 3, 28, 27}, 2},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), run*time.Second)
-				defer cancel()
-				var got []float64
-				had := make([]time.Duration, len(tt.work))
-				timeSlices(ctx, len(tt.work), max(1, tt.atOnce), func(ctx context.Context, i int) bool {
-					began := time.Now()
-					select {
-					case <-time.After(time.Duration(tt.work[i])*time.Second - had[i]):
-					case <-ctx.Done():
-					}
-					had[i] += time.Since(began)
-					return ctx.Err() != nil
-				})
-				for _, d := range had {
-					got = append(got, d.Seconds())
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), run*time.Second)
+			defer cancel()
+			var got []float64
+			had := make([]time.Duration, len(tt.work))
+			timeSlices(ctx, len(tt.work), max(1, tt.atOnce), func(ctx context.Context, i int) bool {
+				began := time.Now()
+				select {
+				case <-time.After(time.Duration(tt.work[i])*time.Second - had[i]):
+				case <-ctx.Done():
 				}
-				if fmt.Sprint(got) != fmt.Sprint(tt.want) {
-					t.Errorf("got %v, want %v", got, tt.want)
-				}
+				had[i] += time.Since(began)
+				return ctx.Err() != nil
 			})
+			for _, d := range had {
+				got = append(got, d.Seconds())
+			}
+			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+				t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+			}
 		})
 	}
 }

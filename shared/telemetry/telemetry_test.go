@@ -108,11 +108,9 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 		{"a DEL", "a\x7fb", "a\ufffdb"},
 		{"higher controls", "a\u009bb\u0085", "a\ufffdb\ufffd"},
 		{"marks that turn and hide text", "a\u202eb\u200bc", "a\ufffdb\ufffdc"},
-		{"such a mark alone", "\u202e", "\ufffd"},
 		{"invalid UTF-8", "a\xffb", "a\ufffdb"},
 		{"the longest user id", strings.Repeat("\U0001F377", 128), strings.Repeat("\U0001F377", 128)},
 		{"a byte more", strings.Repeat("x", 513), strings.Repeat("x", 512) + "…"},
-		{"a megabyte", strings.Repeat("x", 1<<20), strings.Repeat("x", 512) + "…"},
 		{"a cut inside a character", strings.Repeat("用", 200), strings.Repeat("用", 170) + "…"},
 		{"a megabyte of continuation bytes", strings.Repeat("\x80", 1<<20), "…"},
 	} {

@@ -156,7 +156,6 @@ func wechatRefusals() map[string][2]string {
 		"a key's id as one says":     {named("serial=" + pubKeyID), name},
 		"a key's id without _ID":     {named("PUB_KEY_0116500000002024101100397200000006"), name},
 		"a serial with colons":       {named("51:57:F0"), name},
-		"a key's id with a hyphen":   {named("PUB_KEY_ID_0116-5000"), name},
 		"a key's id with nothing":    {named("PUB_KEY_ID_"), name},
 		"a serial with a blank":      {named(certificate + " "), "publicKeys: of its name: " + blank},
 		"a serial twice":             {wechatSettings(fmt.Sprintf(`"publicKeys":{"AB":%q,"ab":%[1]q}`, publicText(rsaKeys()[0]))), "publicKeys, number 2 of 2: its serial number is there twice"},
