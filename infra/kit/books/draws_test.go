@@ -28,11 +28,11 @@ func (w *world) enters(units int64, shards, people int) sale.Creation {
 	c := w.Sale(units, shards)
 	c.EnterFrom, c.EnterUntil, c.KeepFor = w.Now(), w.Now().Add(time.Hour), time.Hour
 	c.OpensAt, c.ClosesAt = c.EnterUntil.Add(settle+dice+10*time.Minute), c.EnterUntil.Add(48*time.Hour)
-	w.did(w.Environment().Create(w.Ctx, c))
+	w.Succeeds(w.Environment().Create(w.Ctx, c))
 	l := w.Environment()
 	for i := range people {
 		w.Pass(time.Second)
-		w.did(l.Enter(w.Ctx, "moutai", fmt.Sprint("user-", i), settle, nil))
+		w.Succeeds(l.Enter(w.Ctx, "moutai", fmt.Sprint("user-", i), settle, nil))
 	}
 	w.Pass(c.EnterUntil.Sub(w.Now()))
 	return c
@@ -44,10 +44,10 @@ func (w *world) rolls(c sale.Creation) {
 	w.Pass(settle)
 	s := w.Current()
 	head, err := w.Environment().CloseRoll(w.Ctx, s, func(at time.Time) uint64 { return uint64(at.Unix() / 3) }, dice)
-	w.ok(err)
+	w.Succeeds(nil, err)
 	w.Pass(dice)
 	signature := bytes.Repeat([]byte{5}, 48)
-	w.ok(w.Environment().SetSeed(w.Ctx, s, draw.SeedOf("moutai", head.Roll, sha256.Sum256(signature)), signature))
+	w.Succeeds(nil, w.Environment().SetSeed(w.Ctx, s, draw.SeedOf("moutai", head.Roll, sha256.Sum256(signature)), signature))
 	w.Pass(c.OpensAt.Sub(w.Now()))
 }
 
@@ -56,10 +56,10 @@ func (w *world) begins() []draw.Rank {
 	w.T.Helper()
 	l := w.Environment()
 	d, err := l.DrawState(w.Ctx, "moutai", gap)
-	w.ok(err)
+	w.Succeeds(nil, err)
 	w.Pass(max(0, d.NextCallAt(gap).Sub(w.Now())))
 	ranks, err := l.Ranks(w.Ctx, d.Sale, d.Head)
-	w.ok(err)
+	w.Succeeds(nil, err)
 	if begun, err := l.BeginCall(w.Ctx, d, ranks, gap); !begun || err != nil {
 		w.T.Fatalf("begun %t (%v)", begun, err)
 	}
@@ -113,7 +113,7 @@ func drawnSale(t *testing.T) *world {
 	refs = append(refs, w.turns(9, 1)...)
 	w.Add("more", 2)
 	w.calls()
-	w.confirm(append(refs, w.turns(9, 2)...))
+	w.Confirmed(append(refs, w.turns(9, 2)...))
 	w.calls()
 	w.Pass(6 * time.Minute)
 	return w
@@ -128,7 +128,7 @@ func openedSale(t *testing.T) *world {
 	w.calls()
 	refs := w.turns(2, 1)
 	w.calls()
-	w.confirm(append(refs, w.turns(3, 1)...))
+	w.Confirmed(append(refs, w.turns(3, 1)...))
 	w.Pass(6 * time.Minute)
 	return w
 }
@@ -224,7 +224,7 @@ func TestADrawInEachOfItsStatesBalances(t *testing.T) {
 			c := w.enters(4, 2, 9)
 			w.rolls(c)
 			l, name := leafOf(bytes.Repeat([]byte{7}, 32), "late"), tableName
-			w.did(w.db.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: &name, Item: item{
+			w.Succeeds(w.db.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: &name, Item: item{
 				"pk": text(entryPK("moutai", int(l[0]))), "sk": text("late"), "at": number(fmt.Sprint(c.EnterUntil.UnixMilli() - 1)),
 			}}))
 			w.calls()

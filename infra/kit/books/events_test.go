@@ -23,7 +23,7 @@ func envelope(e sale.Event) string {
 func (w *world) published(sales ...string) (lines []string) {
 	w.T.Helper()
 	for _, saleID := range sales {
-		w.ok(w.Ledger.Events(w.Ctx, saleID, func(events []sale.Event) error {
+		w.Succeeds(nil, w.Ledger.Events(w.Ctx, saleID, func(events []sale.Event) error {
 			for _, e := range events {
 				lines = append(lines, envelope(e))
 			}
@@ -37,10 +37,10 @@ func (w *world) published(sales ...string) (lines []string) {
 func (w *world) checkEvents(saleID string, o Options, lines ...string) *EventReport {
 	w.T.Helper()
 	path := filepath.Join(w.T.TempDir(), "events.jsonl")
-	w.ok(os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
+	w.Succeeds(nil, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
 	o.Now, o.Sleep = w.Now, noSleep
 	r, err := CheckEvents(w.Ctx, w.db, tableName, path, saleID, o)
-	w.ok(err)
+	w.Succeeds(nil, err)
 	if r.Complete != (len(r.Findings) == 0) {
 		w.T.Errorf("complete is %t with %v", r.Complete, r.Findings)
 	}
@@ -114,7 +114,7 @@ func TestEachKindOfWrongPublicationIsNamed(t *testing.T) {
 func TestAnEventThatIsNotOverdueMayStillCome(t *testing.T) {
 	w := newWorld(t)
 	w.Open(8, 2)
-	w.confirm(w.buy(0, 3))
+	w.Confirmed(w.buy(0, 3))
 	w.Pass(time.Minute)
 	if r := w.checkEvents("moutai", Options{}); r.Waiting != 3 || !r.Complete {
 		t.Errorf("after a minute: %+v", r)
@@ -134,7 +134,7 @@ func TestEventsOfWhatCannotBeReadAreAnError(t *testing.T) {
 	if err := check(w.db, "moutai"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	w.ok(os.WriteFile(path, nil, 0o600))
+	w.Succeeds(nil, os.WriteFile(path, nil, 0o600))
 	for _, saleID := range []string{"none", "no id"} {
 		if err := check(w.db, saleID); !errors.Is(err, ErrNoSale) {
 			t.Errorf("%s: %v", saleID, err)

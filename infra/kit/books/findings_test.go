@@ -305,8 +305,8 @@ func TestAnOrderThatExpiredInItsLateDaysAfterTheEndIsFound(t *testing.T) {
 func TestARecallThatIsUnderWayIsUnfinishedUntilItIsLate(t *testing.T) {
 	w := newWorld(t)
 	w.Open(14, 5)
-	w.confirm(w.buy(0, 3))
-	w.did(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}))
+	w.Confirmed(w.buy(0, 3))
+	w.Succeeds(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}))
 	late := recallTime + 5*time.Minute // and Options.Overdue
 	w.Pass(late)
 	if r := w.balanced(); r.Unpaid != 3 || !strings.Contains(strings.Join(r.Unfinished, "\n"), "3 orders are neither released nor to be refunded, and 0 have no id") {
@@ -350,7 +350,7 @@ func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
 			if it["minReader"] != nil {
 				add = 1
 			}
-			w.ok(w.db.Tamper(w.Ctx, tableName, k.pk, k.sk, "minReader", add))
+			w.Succeeds(nil, w.db.Tamper(w.Ctx, tableName, k.pk, k.sk, "minReader", add))
 			isNewer := version > reads
 			_, err := Recount(w.Ctx, w.db, tableName, "moutai", at(w.Now()))
 			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), "needs version 7, and this recount reads version 6") {
@@ -389,7 +389,7 @@ func TestWhatNoOrderOfAGroupExplainsIsAFinding(t *testing.T) {
 func TestAGlanceReadsEveryShardAndAsManyClaimsAsItMay(t *testing.T) {
 	w := newWorld(t)
 	w.Open(60, 6)
-	w.confirm(w.buy(0, 12)[:5])
+	w.Confirmed(w.buy(0, 12)[:5])
 	for most, want := range map[int]int{1000: 12, 4: 4} {
 		got, err := Glance(w.Ctx, w.db, tableName, "moutai", most)
 		if err != nil || len(got.Claims) != want || len(got.Shards) != 6 || got.Stock() != 48 {

@@ -64,13 +64,13 @@ func (all histories) balance(t *testing.T) {
 
 func TestEveryHonestSaleBalances(t *testing.T) {
 	histories{
-		"1,000 shards": {func(w *world) { w.Open(1500, 1000); w.confirm(w.buy(0, 40)) }, ""},
+		"1,000 shards": {func(w *world) { w.Open(1500, 1000); w.Confirmed(w.buy(0, 40)) }, ""},
 		"over midnight, with two sequences": {func(w *world) {
 			w.Pass(3*time.Hour + 50*time.Minute)
 			w.Open(9, 4)
-			w.confirm(w.buy(0, 5))
+			w.Confirmed(w.buy(0, 5))
 			w.Pass(15 * time.Minute)
-			w.confirm(w.buy(5, 3))
+			w.Confirmed(w.buy(5, 3))
 		}, ""},
 		"a creation that was cut off": {func(w *world) {
 			ctx, l := w.dying(3)

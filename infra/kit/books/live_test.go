@@ -47,7 +47,7 @@ func TestASaleBalancesInTheMiddleOfSelling(t *testing.T) {
 				bought = append(bought, w.buy(users, 1+chance.IntN(4))...)
 				users += 4
 			case 3:
-				w.confirm(bought[:chance.IntN(len(bought)+1)])
+				w.Confirmed(bought[:chance.IntN(len(bought)+1)])
 			case 4:
 				if chance.IntN(3) == 0 {
 					seeds++
@@ -85,7 +85,7 @@ func TestASaleIsFoundBrokenInTheMiddleOfSelling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.Open(60, 1)
-			w.confirm(w.buy(0, 5))
+			w.Confirmed(w.buy(0, 5))
 			all := w.items()
 			c.tamper(all)
 			w.db = load(t, all)

@@ -73,7 +73,7 @@ func (m manyPages) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*
 func TestEveryReadIsConsistentAndThrottledKeysAreReadAgain(t *testing.T) {
 	w := newWorld(t)
 	w.Open(400, 250)
-	w.confirm(w.buy(0, 20))
+	w.Confirmed(w.buy(0, 20))
 	// A batch of which nothing is processed is an exception, which the client retries.
 	faults := dynamotest.Rates{Unprocessed: 0.5, Stale: 1}.Seeded(3)
 	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {

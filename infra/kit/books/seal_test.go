@@ -16,7 +16,7 @@ import (
 func (w *world) erase(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		w.ok(maintenance.Of(w.Ledger).Erase(w.Ctx, user, func(maintenance.Held) {}))
+		w.Succeeds(nil, maintenance.Of(w.Ledger).Erase(w.Ctx, user, func(maintenance.Held) {}))
 	}
 }
 
@@ -26,7 +26,7 @@ func beforeErasure(t *testing.T) *world {
 	c := w.Sale(9, 5)
 	c.LimitGroup = "shoe"
 	w.Create(c)
-	w.confirm(w.buy(0, 4))
+	w.Confirmed(w.buy(0, 4))
 	w.pays("user-0", "pi_1")
 	w.pays("user-0", "pi_2")
 	w.refunds("stripe#pi_2")
@@ -111,9 +111,9 @@ func archivedSale(t *testing.T) *world {
 	w := beforeErasure(t)
 	w.Pass(maintenance.ArchiveAfter)
 	var file bytes.Buffer
-	w.did(maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file))
+	w.Succeeds(maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file))
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
-	w.did(maintenance.Of(w.Ledger).DeleteArchived(w.Ctx, "moutai", open))
+	w.Succeeds(maintenance.Of(w.Ledger).DeleteArchived(w.Ctx, "moutai", open))
 	return w
 }
 

@@ -48,27 +48,13 @@ func (w *world) buy(from, n int) (refs []ledger.ClaimRef) {
 	return refs
 }
 
-// ok fails the test if a step of a history failed.
-func (w *world) ok(err error) {
-	w.T.Helper()
-	if err != nil {
-		w.T.Fatal(err)
-	}
-}
-
-// did is ok for a step that returns something else, too.
-func (w *world) did(_ any, err error) {
-	w.T.Helper()
-	w.ok(err)
-}
-
 // pays reports a payment of a user's order.
 func (w *world) pays(user, reference string) { w.T.Helper(); w.Settles(w.payment(user, reference)) }
 
 func (w *world) payment(user, reference string) sale.Payment {
 	w.T.Helper()
 	claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)
-	w.ok(err)
+	w.Succeeds(nil, err)
 	return ledgertest.PaymentOf(claim.OrderID, reference)
 }
 
@@ -76,28 +62,19 @@ func (w *world) payment(user, reference string) sale.Payment {
 func (w *world) refunds(payment string) {
 	w.T.Helper()
 	_, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", payment)
-	w.ok(err)
-}
-
-func (w *world) confirm(refs []ledger.ClaimRef) {
-	w.T.Helper()
-	for i, c := range w.Ledger.Confirm(w.Ctx, refs) {
-		if c.Err != nil {
-			w.T.Fatalf("confirm %v: %v", refs[i], c.Err)
-		}
-	}
+	w.Succeeds(nil, err)
 }
 
 func (w *world) withdraw(seedID string, units int64) {
 	w.T.Helper()
-	w.did(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units}))
+	w.Succeeds(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units}))
 }
 
 func (w *world) edit(e sale.Edit) {
 	w.T.Helper()
 	w.Pass(time.Second)
 	e.SaleID, e.At = "moutai", w.Now()
-	w.did(w.Environment().Edit(w.Ctx, e))
+	w.Succeeds(w.Environment().Edit(w.Ctx, e))
 }
 
 func (w *world) pause(paused bool) { w.T.Helper(); w.edit(sale.Edit{Paused: &paused}) }
@@ -169,12 +146,12 @@ func sold(t *testing.T) *world {
 	w.Add("second-batch", 3)
 	refs := w.buy(0, 9)
 	last, err := w.Ledger.Claim(w.Ctx, "moutai", refs[8].User)
-	w.ok(err)
+	w.Succeeds(nil, err)
 	w.Pass(time.Minute)
 	if mark, err := w.Ledger.MarkResent(w.Ctx, last, false); mark.IsZero() || err != nil {
 		t.Fatalf("not sent again: %v", err)
 	}
-	w.confirm(refs[:8])
+	w.Confirmed(refs[:8])
 	w.Pass(2 * time.Minute)
 	return w
 }
@@ -188,12 +165,12 @@ func withdrawn(t *testing.T) *world {
 	c.About = shown.About
 	w.Create(c)
 	about := "54 % vol."
-	w.did(w.Environment().Describe(w.Ctx, sale.Description{SaleID: "moutai", About: &about}))
+	w.Succeeds(w.Environment().Describe(w.Ctx, sale.Description{SaleID: "moutai", About: &about}))
 	refs := w.buy(0, 3)
 	w.withdraw("typo", 5)
 	w.withdraw("rest", 9)
 	w.Add("again", 2)
-	w.confirm(append(refs, w.buy(3, 1)...))
+	w.Confirmed(append(refs, w.buy(3, 1)...))
 	w.Pass(2 * time.Minute)
 	return w
 }
@@ -205,7 +182,7 @@ func grouped(t *testing.T) *world {
 	c.LimitGroup, c.PayWithin = "shoe", 30*time.Minute
 	w.Create(c)
 	refs := w.buy(0, 4)
-	w.confirm(refs[:3])
+	w.Confirmed(refs[:3])
 	w.Cancels("user-1")
 	w.Pass(2 * time.Minute)
 	return w
@@ -219,13 +196,13 @@ func settled(t *testing.T) *world {
 	c := w.Sale(14, 5)
 	c.PayWithin, c.Price, c.Currency, c.Labels = 30*time.Minute, 199900, "CNY", "sku=A-38,erp=4711"
 	w.Create(c)
-	w.confirm(w.buy(0, 8))
+	w.Confirmed(w.buy(0, 8))
 	w.pays("user-0", "pi_1")
 	w.Cancels("user-1")
 	w.Pass(32 * time.Minute)
 	w.pays("user-2", "pi_2")
 	w.ReleasesBy(w.Ledger)
-	w.confirm(w.buy(8, 2))
+	w.Confirmed(w.buy(8, 2))
 	w.buy(10, 1)
 	w.Cancels("user-9")
 	w.pays("user-0", "pi_3")
@@ -249,11 +226,11 @@ func extendedSale(t *testing.T) *world {
 	c := w.Sale(9, 3)
 	c.PayWithin, c.ClosesAt = 30*time.Minute, c.ClosesAt.Add(9*time.Hour)
 	w.Create(c)
-	w.confirm(w.buy(0, 3))
+	w.Confirmed(w.buy(0, 3))
 	w.Pass(32 * time.Minute)
 	w.ReleasesBy(w.Ledger)
-	w.confirm(w.buy(3, 3))
-	w.did(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", PayUntil: w.Now().Add(2 * time.Hour)}))
+	w.Confirmed(w.buy(3, 3))
+	w.Succeeds(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", PayUntil: w.Now().Add(2 * time.Hour)}))
 	w.Pass(time.Hour)
 	w.ReleasesBy(w.Ledger)
 	w.pays("user-5", "pi_1")
@@ -270,15 +247,15 @@ func lateSale(t *testing.T) *world {
 	c := w.Sale(4, 2)
 	c.PayWithin, c.LateFor, c.ClosesAt = 30*time.Minute, 24*time.Hour, c.ClosesAt.Add(9*time.Hour)
 	w.Create(c)
-	w.confirm(w.buy(0, 3))
+	w.Confirmed(w.buy(0, 3))
 	w.Pass(8 * time.Hour)
 	w.ReleasesBy(w.Ledger)
 	w.pays("user-1", "pi_1")
 	w.pays("user-2", "pi_2")
-	w.confirm(w.buy(3, 1))
+	w.Confirmed(w.buy(3, 1))
 	w.ReleasesBy(w.Ledger)
 	w.Pass(90 * time.Minute)
-	w.confirm(w.buy(4, 1))
+	w.Confirmed(w.buy(4, 1))
 	w.Pass(12 * time.Hour)
 	w.ReleasesBy(w.Ledger)
 	w.pays("user-3", "pi_3")
@@ -293,10 +270,10 @@ func lateSale(t *testing.T) *world {
 func recalledSale(t *testing.T) *world {
 	w := newWorld(t)
 	w.Open(14, 5)
-	w.confirm(w.buy(0, 6))
+	w.Confirmed(w.buy(0, 6))
 	w.pays("user-0", "pi_1")
 	w.Pass(time.Minute)
-	w.did(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "soles come off"}}))
+	w.Succeeds(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "soles come off"}}))
 	w.Pass(2 * time.Minute) // an earlier pass does not complete the recall
 	w.ReleasesBy(w.Ledger)
 	w.Pass(4 * time.Minute)
@@ -309,23 +286,23 @@ func recalledSale(t *testing.T) *world {
 func cancelledSale(t *testing.T) *world {
 	w := newWorld(t)
 	w.OpenPriced(9, 2)
-	w.confirm(w.buy(0, 6))
+	w.Confirmed(w.buy(0, 6))
 	w.pays("user-0", "pi_0")
 	w.pays("user-1", "pi_1")
 	w.Cancels("user-4")
 	for i, saw := range []sale.ClaimState{sale.Paid, sale.Paid, sale.Confirmed, sale.Confirmed} {
 		user := fmt.Sprint("user-", i)
 		claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)
-		w.ok(err)
+		w.Succeeds(nil, err)
 		w.Pass(time.Second)
-		w.did(w.Ledger.CancelOrder(w.Ctx, sale.Cancellation{
+		w.Succeeds(w.Ledger.CancelOrder(w.Ctx, sale.Cancellation{
 			SaleID: "moutai", OrderID: claim.OrderID, ChangeID: user, Expected: saw, Unit: []sale.Unit{sale.UnitBack, sale.UnitKept}[i%2], Author: sale.Author{Actor: "ana", Note: "moved"},
 		}))
 	}
 	w.ReleasesBy(w.Ledger)
 	w.pays("user-5", "pi_5")
-	w.did(w.Ledger.PaidBack(w.Ctx, w.payment("user-5", "pi_5")))
-	w.confirm(w.buy(6, 2))
+	w.Succeeds(w.Ledger.PaidBack(w.Ctx, w.payment("user-5", "pi_5")))
+	w.Confirmed(w.buy(6, 2))
 	w.Pass(2 * time.Minute)
 	return w
 }
@@ -338,7 +315,7 @@ func drained(t *testing.T) *world {
 	w.pause(true)
 	w.pause(false)
 	w.edit(sale.Edit{OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
-	w.confirm(append(refs, w.buy(3, 3)...))
+	w.Confirmed(append(refs, w.buy(3, 3)...))
 	w.Pass(3 * time.Hour)
 	w.drain()
 	return w
@@ -348,7 +325,7 @@ func drained(t *testing.T) *world {
 func (w *world) drain() {
 	w.T.Helper()
 	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-	w.ok(err)
+	w.Succeeds(nil, err)
 	if done, err := w.Ledger.Drain(w.Ctx, r); !done || err != nil {
 		w.T.Fatalf("not drained: %+v (%v)", r, err)
 	}

@@ -22,7 +22,7 @@ func (w *World) archived() string {
 	w.T.Helper()
 	var file bytes.Buffer
 	a, err := maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", &file)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	if again, err := maintenance.CheckArchive(strings.NewReader(file.String()), "moutai"); err != nil || again != a {
 		w.T.Fatalf("read back it is %+v (%v), written %+v", again, err, a)
 	}
@@ -38,7 +38,7 @@ func (w *World) deletes(ctx context.Context, l *ledger.Ledger, file string) (mai
 // deleted deletes what a file has, or ends the test.
 func (w *World) deleted(file string) {
 	w.T.Helper()
-	w.succeeds(w.deletes(w.Ctx, w.Environment(), file))
+	w.Succeeds(w.deletes(w.Ctx, w.Environment(), file))
 }
 
 // mayNotDelete expects that nothing of the sale is deleted by a file, nor sealed.
@@ -85,7 +85,7 @@ func (w *World) holdsNothing(users ...string) {
 var archiving = map[string]func(*testing.T, *World){
 	"an archived sale keeps no user, and what stays adds up": func(t *testing.T, w *World) {
 		ids := w.toArchive()
-		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Positions: []ledger.Position{{Bucket: 1, After: "alice"}}}, nil))
+		w.Succeeds(nil, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Positions: []ledger.Position{{Bucket: 1, After: "alice"}}}, nil))
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"bob"}`))
 		file := w.archived()
 		for _, want := range []string{`"alice"`, `"bob"`, `{"archive":{"saleId":"moutai","lines":`, "stripe#pi_2"} {
@@ -125,9 +125,8 @@ var archiving = map[string]func(*testing.T, *World){
 		w.Refused(sale.Conflicting, errOf(maintenance.Of(w.Environment()).WriteArchive(w.Ctx, "moutai", io.Discard)))
 		whole := w.everything()
 		w.Pass(time.Hour)
-		if again, err := w.deletes(w.Ctx, w.Environment(), file); err != nil || again != a || w.everything() != whole {
-			t.Errorf("the same again: %+v (%v), and it changed", again, err)
-		}
+		again, err := w.deletes(w.Ctx, w.Environment(), file)
+		check(t, err == nil && again == a && w.everything() == whole, "the same again: %+v (%v), and it changed", again, err)
 	},
 	"no sale is archived before its time, nor while it is not drained or a refund is due": func(t *testing.T, w *World) {
 		c := w.Open(9, 2)
@@ -194,8 +193,8 @@ var archiving = map[string]func(*testing.T, *World){
 		made.Note, made.ChangeID = "carol has moved away", "c1"
 		unsaid := cancellation("bob", ids[1], sale.Confirmed, sale.UnitKept) // which comes before carol's
 		unsaid.Note = ""
-		w.succeeds(w.Environment().CancelOrder(w.Ctx, unsaid))
-		w.succeeds(w.Environment().CancelOrder(w.Ctx, made))
+		w.Succeeds(w.Environment().CancelOrder(w.Ctx, unsaid))
+		w.Succeeds(w.Environment().CancelOrder(w.Ctx, made))
 		w.drains()
 		file := w.archived()
 		erased := strings.NewReplacer(`"carol has moved away"`, `""`, `"carol"`, `"erased-x"`).Replace(file)
@@ -297,7 +296,7 @@ var archiving = map[string]func(*testing.T, *World){
 			}
 			return call()
 		})
-		w.succeeds(w.deletes(w.Ctx, l, file))
+		w.Succeeds(w.deletes(w.Ctx, l, file))
 		for payment := range hidden {
 			it := w.Item("REFUND#moutai", "stripe#"+payment)
 			check(t, it != nil && it["user"] == nil, "the refund of %s is %v", payment, it)
@@ -307,7 +306,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.toArchive()
 		file := w.archived()
 		l := w.beforeTransaction(1, func() {
-			w.succeeds(w.deletes(w.Ctx, w.Environment(), file))
+			w.Succeeds(w.deletes(w.Ctx, w.Environment(), file))
 		})
 		w.Refused(sale.Busy, maintenance.Of(l).Erase(w.Ctx, "alice", func(maintenance.Held) { t.Error("a sale is done") }))
 		check(t, w.Item("SALE#moutai", "SALE")["erased"] == nil, "an erasure is counted")
@@ -331,7 +330,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.moment(c.EnterFrom)
 		w.entered("alice")
 		w.moment(c.EnterUntil.Add(settle))
-		w.succeeds(w.closes(w.Environment()))
+		w.Succeeds(w.closes(w.Environment()))
 		w.ends(c)
 		w.moment(c.ClosesAt.Add(maintenance.ArchiveAfter))
 		file := w.archived()

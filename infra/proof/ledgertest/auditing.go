@@ -26,7 +26,7 @@ func (w *World) auditFrom(a *ledger.Audit) (ledger.Receipt, []sale.Claim) {
 	var stranded []sale.Claim
 	for range 3 {
 		r, err := w.Ledger.Step(w.Ctx, a, func(c sale.Claim) { stranded = append(stranded, c) })
-		w.succeeds(nil, err)
+		w.Succeeds(nil, err)
 		if r != nil {
 			return *r, stranded
 		}
@@ -51,7 +51,7 @@ var auditing = map[string]func(*testing.T, *World){
 	"the receipt of a sale in order is balanced": func(t *testing.T, w *World) {
 		w.Open(20, 4)
 		refs := w.bought(people(12)...)
-		w.confirmed(refs[:7])
+		w.Confirmed(refs[:7])
 		w.Pass(40 * time.Second)
 		r, stranded := w.audit()
 		want := ledger.Receipt{
@@ -65,7 +65,7 @@ var auditing = map[string]func(*testing.T, *World){
 	},
 	"each kind of broken books is found": func(t *testing.T, w *World) {
 		w.Open(20, 8) // two buckets
-		ids := w.confirmed(w.bought("alice", "bob", "carol"))
+		ids := w.Confirmed(w.bought("alice", "bob", "carol"))
 		home := fmt.Sprintf("CLAIM#moutai#%d", sale.BucketOf("alice", 2))
 		abroad := fmt.Sprintf("CLAIM#moutai#%d", 1-sale.BucketOf("alice", 2))
 		alice := w.Item(home, "alice")
@@ -115,13 +115,11 @@ var auditing = map[string]func(*testing.T, *World){
 			}
 			w.place(wrong)
 			a := &ledger.Audit{SaleID: "moutai"}
-			if r, _ := w.auditFrom(a); !r.Balanced {
-				t.Errorf("%s: an edit may be on its way, but got %+v", name, r)
-			}
+			r, _ := w.auditFrom(a)
+			check(t, r.Balanced, "%s: an edit may be on its way, but got %+v", name, r)
 			w.Pass(10 * time.Minute)
-			if r, _ := w.auditFrom(a.Next()); r.Balanced || !strings.Contains(r.Findings[0], "shard 1: its window or pause differs") {
-				t.Errorf("%s: got %+v", name, r)
-			}
+			r, _ = w.auditFrom(a.Next())
+			check(t, !r.Balanced && strings.Contains(r.Findings[0], "shard 1: its window or pause differs"), "%s: got %+v", name, r)
 			w.place(right)
 		}
 	},
@@ -129,7 +127,7 @@ var auditing = map[string]func(*testing.T, *World){
 		for name, meanwhile := range map[string]func(c sale.Creation, times int){
 			"a restock of shards that are marked empty": func(_ sale.Creation, times int) { w.Add(fmt.Sprint("s", times), 1) },
 			"a withdrawal": func(_ sale.Creation, times int) {
-				w.succeeds(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: fmt.Sprint("typo-", times), Stock: 18}))
+				w.Succeeds(w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: fmt.Sprint("typo-", times), Stock: 18}))
 			},
 			"a purchase in a longer window": func(c sale.Creation, times int) {
 				if times == 1 {
@@ -190,22 +188,20 @@ var auditing = map[string]func(*testing.T, *World){
 		}
 		mark, err := w.Ledger.MarkResent(w.Ctx, stranded[0], false)
 		check(t, !mark.IsZero() && err == nil, "it may not be sent again: %v", err)
-		w.confirmed(refs[:1])
+		w.Confirmed(refs[:1])
 		for _, after := range []time.Duration{3 * time.Minute, time.Hour / 2} {
 			w.Pass(after)
 			a = a.Next()
-			if r, stranded := w.auditFrom(a); r.Missing != 1 || len(stranded) != 1 {
-				t.Errorf("%v later: got %+v, stranded %v, want what is still missing", after, r, stranded)
-			}
+			r, stranded := w.auditFrom(a)
+			check(t, r.Missing == 1 && len(stranded) == 1, "%v later: got %+v, stranded %v, want what is still missing", after, r, stranded)
 		}
-		w.confirmed(refs)
-		if r, _ := w.audit(); r.Missing != 0 {
-			t.Errorf("got %+v", r)
-		}
+		w.Confirmed(refs)
+		r, _ = w.audit()
+		check(t, r.Missing == 0, "got %+v", r)
 	},
 	"an audit that is cut off after any page goes on and comes to the same receipt": func(t *testing.T, w *World) {
 		w.Open(40, 16) // four buckets: four pages
-		w.confirmed(w.bought(people(30)...)[:10])
+		w.Confirmed(w.bought(people(30)...)[:10])
 		whole, _ := w.audit()
 		for pages := range 8 {
 			ctx, dying := w.cutReads(pages)
@@ -260,7 +256,7 @@ var auditing = map[string]func(*testing.T, *World){
 	},
 	"released claims that the shards do not count are found, and the reverse": func(t *testing.T, w *World) {
 		w.Open(4, 1)
-		w.confirmed(w.bought("alice"))
+		w.Confirmed(w.bought("alice"))
 		w.tamper("STOCK#moutai#0", "STOCK", "ADD released :one", one())
 		w.finds("count 1 to 1 released claims, there are 0 (P2)")
 		w.releasedClaim("alice", 1, "buyer")

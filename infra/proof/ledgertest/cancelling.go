@@ -22,7 +22,7 @@ func cancellation(user string, orderID uint64, saw sale.ClaimState, unit sale.Un
 func (w *World) operatorCancels(user string, orderID uint64, saw sale.ClaimState, unit sale.Unit) {
 	w.T.Helper()
 	c := cancellation(user, orderID, saw, unit)
-	w.succeeds(nil, c.Check())
+	w.Succeeds(nil, c.Check())
 	at := w.Now()
 	for _, applied := range []bool{true, false} {
 		done, err := w.Environment().CancelOrder(w.Ctx, c)
@@ -121,9 +121,8 @@ var cancelling = map[string]func(*testing.T, *World){
 			check(t, !w.Listing().Drained && !w.drained(r), "it stays drained, or is by a pass that had begun before")
 			at := w.Listing().RefundAt
 			check(t, at.Equal(w.refunds("moutai")[0].At), "the listing notes a refund of %v", at)
-			if r := w.drains(); r.RefundsDue != 1 || !r.Balanced {
-				t.Errorf("got %+v", r)
-			}
+			r = w.drains()
+			check(t, r.RefundsDue == 1 && r.Balanced, "got %+v", r)
 		}
 	},
 	"an order is cancelled once, and whoever comes second is told by whom": func(t *testing.T, w *World) {
@@ -276,7 +275,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		for i, user := range []string{"alice", "bob"} {
 			made := cancellation(user, ids[i], sale.Confirmed, sale.UnitBack)
 			made.Note, made.ChangeID = user+" has moved away", fmt.Sprint("c", i)
-			w.succeeds(w.Environment().CancelOrder(w.Ctx, made))
+			w.Succeeds(w.Environment().CancelOrder(w.Ctx, made))
 		}
 		w.drains()
 		if h := w.holds("alice", 1)["moutai"]; h.Cancelled == nil || h.Cancelled.OrderID != ids[0] || h.Cancelled.Note != "alice has moved away" {
@@ -288,9 +287,8 @@ var cancelling = map[string]func(*testing.T, *World){
 		}
 		entry := w.Item("CANCELLED#moutai", fmt.Sprint(ids[0]))
 		check(t, entry["note"] == nil && entry["actor"] != nil, "of the cancellation is stored %v, want it without its note", entry)
-		if h := w.holds("bob", 1)["moutai"]; h.Cancelled == nil || h.Cancelled.Note != "bob has moved away" {
-			t.Errorf("of another user it holds %+v", h.Cancelled)
-		}
+		h := w.holds("bob", 1)["moutai"]
+		check(t, h.Cancelled != nil && h.Cancelled.Note == "bob has moved away", "of another user it holds %+v", h.Cancelled)
 		w.Settled(1)
 	},
 	"nobody is erased with an order as it was before it was cancelled": func(t *testing.T, w *World) {
@@ -312,7 +310,7 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.erases(w.before("TransactWriteItems", func() {
 			switch tries++; tries {
 			case 1:
-				w.succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_1")))
+				w.Succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_1")))
 			case 2:
 				w.erases(w.Environment(), "alice")
 			}

@@ -13,7 +13,7 @@ import (
 func (w *World) seen(saleID string) *sale.ReadVersion {
 	w.T.Helper()
 	s, err := w.Environment().Sale(w.Ctx, saleID)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	seen := s.ReadVersion()
 	return &seen
 }
@@ -86,7 +86,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 			w.seenSales(func(saleID string) {
 				seen := w.seen(saleID)
 				first, _, err := w.changeSeeing(saleID, action, "kims", seen)
-				w.succeeds(nil, err)
+				w.Succeeds(nil, err)
 				for _, other := range []sale.Action{sale.ActionDescribe, sale.ActionAdd} {
 					w.changes(saleID, other, "lees-"+string(other), sale.Author{})
 				}
@@ -126,9 +126,8 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 		w.Accepted(w.Buy("alice"))
 		w.Accepted(w.Buy("bob"))
 		w.Refused(sale.SoldOut, errOf(w.Buy("carol")))
-		if _, applied, err := w.changeSeeing("moutai", sale.ActionAdd, "a", seen); err != nil || !applied {
-			t.Errorf("applied %t (%v)", applied, err)
-		}
+		_, applied, err := w.changeSeeing("moutai", sale.ActionAdd, "a", seen)
+		check(t, err == nil && applied, "applied %t (%v)", applied, err)
 		for id, action := range map[string]sale.Action{"b": sale.ActionAdd, "c": sale.ActionWithdraw} {
 			if after, applied, err := w.changeSeeing("moutai", action, id, nil); err != nil || !applied || after != (sale.ReadVersion{}) {
 				t.Errorf("%s: applied %t, and its author is said to have seen %v (%v)", action, applied, after, err)
@@ -142,14 +141,14 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 		pause := func(by string) string {
 			w.Pass(time.Second)
 			id := fmt.Sprint("pause-", by, w.Now().Unix())
-			w.succeeds(w.change(sale.ActionPause, id, sale.Author{Actor: by}))
+			w.Succeeds(w.change(sale.ActionPause, id, sale.Author{Actor: by}))
 			return id
 		}
 		resume := func(id string, at time.Time) (ledger.Edited, error) {
 			return w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, At: at, Paused: ptr(false)})
 		}
 		pause("")
-		w.succeeds(resume("schedule-1", w.Now().Add(time.Millisecond))) // after a schedule's pause
+		w.Succeeds(resume("schedule-1", w.Now().Add(time.Millisecond))) // after a schedule's pause
 		id := pause("lee")
 		for range 2 { // also after a schedule, or a restore, has paused it once more
 			before := w.everything()
@@ -162,8 +161,8 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 		}
 		_, applied, err := w.changeSeeing("moutai", sale.ActionResume, "kims", w.seen("moutai"))
 		check(t, err == nil && applied, "of who has seen it: applied %t (%v)", applied, err)
-		w.succeeds(resume("schedule-3", time.Time{})) // it is not paused
+		w.Succeeds(resume("schedule-3", time.Time{})) // it is not paused
 		pause("")
-		w.succeeds(resume("schedule-4", time.Time{})) // after a schedule's pause that followed a person's
+		w.Succeeds(resume("schedule-4", time.Time{})) // after a schedule's pause that followed a person's
 	},
 }

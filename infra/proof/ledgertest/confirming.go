@@ -14,9 +14,9 @@ var confirming = map[string]func(*testing.T, *World){
 	"confirming gives each claim one order id, in time order, and an order item": func(t *testing.T, w *World) {
 		w.Open(50, 5)
 		refs := w.bought(people(25)...)
-		first := w.confirmed(refs[:10])
+		first := w.Confirmed(refs[:10])
 		w.Pass(time.Second)
-		second := w.confirmed(refs[10:])
+		second := w.Confirmed(refs[10:])
 		all := append(slices.Clone(first), second...)
 		check(t, slices.IsSorted(first) && slices.Max(first) < slices.Min(second), "ids do not sort by confirmation: %v then %v", first, second)
 		slices.Sort(all)
@@ -35,7 +35,7 @@ var confirming = map[string]func(*testing.T, *World){
 	"confirming again gives the same id and takes no new one": func(t *testing.T, w *World) {
 		w.Open(10, 1)
 		refs := w.bought("alice", "bob")
-		first := w.confirmed(refs)
+		first := w.Confirmed(refs)
 		w.Pass(48 * time.Hour)
 		again := w.Environment().Confirm(w.Ctx, refs)
 		for i, c := range again {
@@ -80,12 +80,10 @@ var confirming = map[string]func(*testing.T, *World){
 		w.Open(2, 1)
 		refs := w.bought("alice")
 		var first []uint64
-		slow := w.overtaken("BatchExecuteStatement", func() { first = w.confirmed(refs) })
-		if c := slow.Confirm(w.Ctx, refs)[0]; c.Err != nil || c.New || c.Order.ID != first[0] {
-			t.Errorf("got %+v, want order %d, not new", c, first[0])
-		}
-		if c, err := w.Ledger.Claim(w.Ctx, "moutai", "alice"); err != nil || c.OrderID != first[0] {
-			t.Errorf("got claim %+v (%v), want order %d", c, err, first[0])
-		}
+		slow := w.overtaken("BatchExecuteStatement", func() { first = w.Confirmed(refs) })
+		c := slow.Confirm(w.Ctx, refs)[0]
+		check(t, c.Err == nil && !c.New && c.Order.ID == first[0], "got %+v, want order %d, not new", c, first[0])
+		held, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
+		check(t, err == nil && held.OrderID == first[0], "got claim %+v (%v), want order %d", held, err, first[0])
 	},
 }

@@ -47,12 +47,12 @@ var describing = map[string]func(*testing.T, *World){
 	"everything but the name can be taken away, and given again": func(t *testing.T, w *World) {
 		c := w.described()
 		w.Create(c)
-		w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr(""), Image: ptr(""), About: ptr(""), Link: ptr("")}))
+		w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr(""), Image: ptr(""), About: ptr(""), Link: ptr("")}))
 		w.shows(w.Ledger, "moutai", sale.Presentation{})
 		for _, name := range []string{"image", "about", "link"} {
 			check(t, w.Item("SALE#moutai", "SALE")[name] == nil, "the sale has %s", name)
 		}
-		w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Image: &c.Image}))
+		w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Image: &c.Image}))
 		w.shows(w.Ledger, "moutai", sale.Presentation{Image: c.Image})
 	},
 }

@@ -48,7 +48,7 @@ func (w *World) cutPass() *ledger.Audit {
 func (w *World) drained(r ledger.Receipt) bool {
 	w.T.Helper()
 	done, err := w.Ledger.Drain(w.Ctx, &r)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	listed, err := w.Ledger.Listing(w.Ctx, "moutai")
 	if err != nil || listed.Drained != done || done && (listed.Books == nil || listed.Books.AsOf != r.AsOf) {
 		w.T.Fatalf("drain says %t, the listing %+v (%v)", done, listed, err)
@@ -96,25 +96,22 @@ func (w *World) drainsUnsold(saleID string) {
 var draining = map[string]func(*testing.T, *World){
 	"only a pass that began long after the end finishes a sale": func(t *testing.T, w *World) {
 		c := w.Open(40, 16) // four buckets
-		w.confirmed(w.bought(usersOf(0, 4, 3)...))
+		w.Confirmed(w.bought(usersOf(0, 4, 3)...))
 		w.Pass(c.ClosesAt.Sub(w.Now()) - time.Second)
 		a := w.cutPass()
 		late := w.bought(usersOf(0, 4, 5)[3:]...) // after their bucket was read, and their messages are lost
 		w.Pass(time.Second + 2*ledger.DrainAfter)
-		if r, _ := w.auditFrom(a); r.Finished || r.Pending != 0 {
-			t.Errorf("got %+v, want an unfinished sale of which the pass has not seen the last claims", r)
-		}
-		if r, _ := w.auditFrom(a.Next()); r.Finished || r.Pending != 2 {
-			t.Errorf("got %+v, want an unfinished sale with 2 pending claims", r)
-		}
-		w.confirmed(late)
-		if r, _ := w.auditFrom(a.Next()); !r.Finished || !w.drained(r) {
-			t.Errorf("got %+v, want a finished sale", r)
-		}
+		r, _ := w.auditFrom(a)
+		check(t, !r.Finished && r.Pending == 0, "got %+v, want an unfinished sale of which the pass has not seen the last claims", r)
+		r, _ = w.auditFrom(a.Next())
+		check(t, !r.Finished && r.Pending == 2, "got %+v, want an unfinished sale with 2 pending claims", r)
+		w.Confirmed(late)
+		r, _ = w.auditFrom(a.Next())
+		check(t, r.Finished && w.drained(r), "got %+v, want a finished sale", r)
 	},
 	"a purchase that slips into the last pass keeps it from finishing the sale": func(t *testing.T, w *World) {
 		c := w.Open(40, 16) // four buckets
-		w.confirmed(w.bought(usersOf(0, 4, 3)...))
+		w.Confirmed(w.bought(usersOf(0, 4, 3)...))
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		a := w.cutPass()
 		w.pendsLate(usersOf(0, 4, 4)[3])
@@ -123,15 +120,14 @@ var draining = map[string]func(*testing.T, *World){
 	},
 	"a pass that finishes a sale looks at every order, and no other looks again at what was there": func(t *testing.T, w *World) {
 		c := w.Open(20, 2)
-		w.confirmed(w.bought("alice"))
+		w.Confirmed(w.bought("alice"))
 		w.confirmedWithoutOrder(w.bought("bob")[0])
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		carol := w.pendsLate("carol")
 		a := &ledger.Audit{SaleID: "moutai", OrdersFrom: w.Now().Add(-2 * time.Minute)}
-		if r, _ := w.auditFrom(a); r.Finished || r.Pending != 1 || r.Missing != 0 {
-			t.Errorf("got %+v, want no look at an order of long ago while another is pending", r)
-		}
-		w.confirmed(carol)
+		r, _ := w.auditFrom(a)
+		check(t, !r.Finished && r.Pending == 1 && r.Missing == 0, "got %+v, want no look at an order of long ago while another is pending", r)
+		w.Confirmed(carol)
 		for range 2 {
 			a = a.Next()
 			r, stranded := w.auditFrom(a)
@@ -143,13 +139,12 @@ var draining = map[string]func(*testing.T, *World){
 		}
 		ahead := &ledger.Audit{SaleID: "moutai", OrdersFrom: w.Now().Add(-2*time.Minute + time.Millisecond)}
 		w.pendsLate("dave")
-		if r, _ := w.auditFrom(ahead); r.Missing != 1 {
-			t.Errorf("got %+v, want every order looked at after a pass whose clock was ahead", r)
-		}
+		r, _ = w.auditFrom(ahead)
+		check(t, r.Missing == 1, "got %+v, want every order looked at after a pass whose clock was ahead", r)
 	},
 	"a sale is finished a quarter of an hour after the end of every shard, to the millisecond": func(t *testing.T, w *World) {
 		c := w.Open(20, 2)
-		w.confirmed(w.bought("alice"))
+		w.Confirmed(w.bought("alice"))
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter - time.Millisecond)
 		r, _ := w.audit()
 		check(t, !r.Finished, "a millisecond early: got %+v", r)
@@ -167,7 +162,7 @@ var draining = map[string]func(*testing.T, *World){
 	},
 	"whatever happens to a sale while a pass looks at it keeps the pass from draining it": func(t *testing.T, w *World) {
 		c := w.Open(20, 2)
-		w.confirmed(w.bought("alice"))
+		w.Confirmed(w.bought("alice"))
 		w.Pass(c.ClosesAt.Sub(w.Now()) + 2*ledger.DrainAfter)
 		reschedule := func(closesAt time.Time) {
 			w.Pass(time.Millisecond)
@@ -205,15 +200,14 @@ var draining = map[string]func(*testing.T, *World){
 	"the listing of a drained sale keeps no place of a pass": func(t *testing.T, w *World) {
 		c := w.Open(4, 2)
 		w.moment(c.ClosesAt.Add(ledger.DrainAfter))
-		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai"}, nil))
+		w.Succeeds(nil, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai"}, nil))
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"alice"}`))
 		r, _ := w.audit()
 		if l := w.Listing(); l.Cursor == nil || l.Releasing == nil || !w.drained(r) {
 			t.Fatalf("got %+v, want two passes under way, and a sale that can be drained", l)
 		}
-		if l := w.Listing(); l.Cursor != nil || l.Releasing != nil {
-			t.Errorf("got %+v, want no pass", l)
-		}
+		l := w.Listing()
+		check(t, l.Cursor == nil && l.Releasing == nil, "got %+v, want no pass", l)
 	},
 	"a drained sale is on the list while a refund of it may be due": func(t *testing.T, w *World) {
 		c := w.Open(4, 2) // it asks for no payment, and may be paid
@@ -248,17 +242,16 @@ var draining = map[string]func(*testing.T, *World){
 			}
 			return l
 		}
-		if l := lists(1); l[0].SaleID != "moutai" || l[0].Drained || l[0].Cursor != nil {
-			t.Errorf("got %+v", l)
-		}
+		l := lists(1)
+		check(t, l[0].SaleID == "moutai" && !l[0].Drained && l[0].Cursor == nil, "got %+v", l)
 		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Positions: []ledger.Position{{Bucket: 3, After: "用户"}}, Suspects: []string{"x"}}
-		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, a, nil))
+		w.Succeeds(nil, w.Ledger.SaveCursor(w.Ctx, a, nil))
 		if l := lists(1); fmt.Sprintf("%+v", *l[0].Cursor) != fmt.Sprintf("%+v", *a) || !a.SavedAt.Equal(w.Now()) {
 			t.Errorf("got cursor %+v, want %+v", *l[0].Cursor, *a)
 		}
 		books := func(r *ledger.Receipt, want int64) {
 			t.Helper()
-			w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, a, r))
+			w.Succeeds(nil, w.Ledger.SaveCursor(w.Ctx, a, r))
 			if l := lists(1); l[0].Cursor == nil || (l[0].Books == nil) != (want == 0) || want > 0 && l[0].Books.Stock != want {
 				t.Errorf("got %+v, want books of a stock of %d", l[0], want)
 			}
@@ -308,9 +301,8 @@ var draining = map[string]func(*testing.T, *World){
 			}
 		}
 		for id, want := range map[string]int64{"moutai": 3, "size-42": 9} {
-			if one, units, err := w.Environment().Standing(w.Ctx, id); err != nil || one.Sale.ID != id || units != want {
-				t.Errorf("got %+v with %d units (%v), want %d", one, units, err, want)
-			}
+			one, units, err := w.Environment().Standing(w.Ctx, id)
+			check(t, err == nil && one.Sale.ID == id && units == want, "got %+v with %d units (%v), want %d", one, units, err, want)
 		}
 		_, _, err := w.Environment().Standing(w.Ctx, "size-43")
 		w.Refused(sale.NewerVersion, err)

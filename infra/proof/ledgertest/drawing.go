@@ -62,7 +62,7 @@ func (w *World) enters(user string) (ledger.Entry, error) {
 func (w *World) entered(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		w.succeeds(w.enters(user))
+		w.Succeeds(w.enters(user))
 	}
 }
 
@@ -122,7 +122,7 @@ func (w *World) Rolled(change func(*sale.Creation), stock int64, shards, users i
 func (w *World) state() ledger.DrawState {
 	w.T.Helper()
 	d, err := w.Environment().DrawState(w.Ctx, "moutai", gap)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return d
 }
 
@@ -130,7 +130,7 @@ func (w *World) state() ledger.DrawState {
 func (w *World) begins(ranks []draw.Rank) bool {
 	w.T.Helper()
 	begun, err := w.Environment().BeginCall(w.Ctx, w.state(), ranks, gap)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return begun
 }
 
@@ -146,7 +146,7 @@ func (w *World) begun(ranks []draw.Rank) {
 func (w *World) completes(ranks []draw.Rank) draw.Call {
 	w.T.Helper()
 	call, err := w.Environment().FinishCall(w.Ctx, "moutai", ranks, gap)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return call
 }
 
@@ -185,7 +185,7 @@ var entering = map[string]func(*testing.T, *World){
 		pk := fmt.Sprintf("ENTRY#moutai#%02x", leaf.Page())
 		all := w.Partition(pk)
 		check(t, len(all) == 1 && w.Number(pk, "alice", "at") == c.EnterFrom.UnixMilli(), "the partition has %v", all)
-		w.succeeds(w.enters("bob"))
+		w.Succeeds(w.enters("bob"))
 		bob, err := w.Environment().Entry(w.Ctx, "moutai", "bob", settle)
 		check(t, err == nil && bob.Leaf == leafOf("bob") && bob.Nonce != want.Nonce, "bob has %+v (%v)", bob, err)
 	},
@@ -273,7 +273,7 @@ var entering = map[string]func(*testing.T, *World){
 		c := w.Drawn(3, 1)
 		c.SaleID = "recalled"
 		w.Create(c)
-		w.succeeds(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "recalled"}))
+		w.Succeeds(w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "recalled"}))
 		w.moment(c.EnterFrom)
 		w.Refused(sale.Recalled, errOf(w.Environment().Enter(w.Ctx, "recalled", "alice", settle, nil)))
 	},
@@ -389,7 +389,7 @@ func (w *World) roll() (leaves []draw.Leaf) {
 	l, s := w.Environment(), w.state().Sale
 	for page := range draw.Pages {
 		got, err := l.RollPage(w.Ctx, s, byte(page))
-		w.succeeds(nil, err)
+		w.Succeeds(nil, err)
 		leaves = append(leaves, got...)
 	}
 	return leaves
@@ -424,7 +424,6 @@ func (w *World) seeded(head draw.Head) {
 	if err != nil || fmt.Sprint(d) != fmt.Sprint(ledger.Draw{Head: head}) || hex.EncodeToString(d.Signature) != "abcd" {
 		w.T.Errorf("got %+v (%v), want %+v", d, err, head)
 	}
-	if d, err := early.DrawState(w.Ctx, "moutai", gap); err != nil || d.Head.Seed != seed {
-		w.T.Errorf("got %+v (%v), want the seed", d, err)
-	}
+	state, err := early.DrawState(w.Ctx, "moutai", gap)
+	check(w.T, err == nil && state.Head.Seed == seed, "got %+v (%v), want the seed", state, err)
 }

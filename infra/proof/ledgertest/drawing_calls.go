@@ -232,14 +232,13 @@ func beginnings() map[string]func(*testing.T, *World) {
 			d := w.state()
 			w.moment(d.NextCallAt(gap))
 			slow := w.overtaken("TransactWriteItems", func() {
-				w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: ptr(fmt.Sprint("before call ", number+1))}))
+				w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: ptr(fmt.Sprint("before call ", number+1))}))
 			})
 			begun, err := slow.BeginCall(w.Ctx, d, ranks, gap)
 			check(t, err == nil && begun, "begun is %t (%v)", begun, err)
 			w.completes(ranks)
-			if d := w.state(); d.Sale.Call != number+1 || d.Sale.Edits != 2*(number+1) {
-				t.Errorf("got %+v", d)
-			}
+			d = w.state()
+			check(t, d.Sale.Call == number+1 && d.Sale.Edits == 2*(number+1), "got %+v", d)
 		}
 	}
 	return all

@@ -76,7 +76,7 @@ var editingDraws = map[string]func(*testing.T, *World){
 		}
 		w.unchanged(before)
 		longer := sale.Edit{ChangeID: "longer", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour), Until: call.Until.Add(time.Hour)}
-		w.succeeds(nil, edit(longer))
+		w.Succeeds(nil, edit(longer))
 		other := longer
 		other.Until = other.Until.Add(time.Hour)
 		w.refusedBecause("the change id was used for another change", sale.Conflicting, edit(other))
@@ -89,7 +89,7 @@ var editingDraws = map[string]func(*testing.T, *World){
 		w.moment(call.Until.Add(-time.Millisecond))
 		w.allBuy(users[0])
 		w.next(ranks)
-		w.succeeds(nil, edit(longer)) // it is the same request after the next call has begun
+		w.Succeeds(nil, edit(longer)) // it is the same request after the next call has begun
 	},
 	"a later end of the sale moves the call along that would have lasted longer": func(t *testing.T, w *World) {
 		c, _, ranks := w.rolled(2, 1, 3)
@@ -111,8 +111,7 @@ var editingDraws = map[string]func(*testing.T, *World){
 		open := w.next(ranks)
 		end := open.Until.Add(5 * time.Hour)
 		w.edit(sale.Edit{SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: end})
-		if d := w.state(); !open.Open || !d.Last.Until.Equal(end) || !d.Sale.ClosesAt.Equal(end) {
-			t.Errorf("the open call ends at %v, want %v", d.Last.Until, end)
-		}
+		d := w.state()
+		check(t, open.Open && d.Last.Until.Equal(end) && d.Sale.ClosesAt.Equal(end), "the open call ends at %v, want %v", d.Last.Until, end)
 	},
 }

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -121,9 +122,7 @@ var turning = func() map[string]func(*testing.T, *World) {
 			w.Settled(1)
 		}
 	}
-	for name, test := range turningMore {
-		all[name] = test
-	}
+	maps.Copy(all, turningMore)
 	return all
 }()
 
@@ -176,7 +175,7 @@ var turningMore = map[string]func(*testing.T, *World){
 			return call()
 		})
 		w.Refused(sale.Internal, errOf(cut.Step(w.Ctx, pass, func(sale.Claim) {})))
-		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, pass, nil))
+		w.Succeeds(nil, w.Ledger.SaveCursor(w.Ctx, pass, nil))
 		if r, err := w.Environment().Step(w.Ctx, w.Listing().Cursor, func(sale.Claim) {}); err != nil || r == nil || !r.Balanced || r.Confirmed != 1 {
 			t.Errorf("another process ends the pass with %+v (%v), want balanced books", r, err)
 		}

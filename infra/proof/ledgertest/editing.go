@@ -23,9 +23,8 @@ var editing = map[string]func(*testing.T, *World){
 		}
 		w.changed(3, true, ahead.Add(2*time.Millisecond))
 		w.Pass(time.Hour / 2)
-		if got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}); !got.Applied || !got.Sale.ChangedAt.Equal(w.Now()) {
-			t.Errorf("resume: got %+v, want it applied at %v", got, w.Now())
-		}
+		got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+		check(t, got.Applied && got.Sale.ChangedAt.Equal(w.Now()), "resume: got %+v, want it applied at %v", got, w.Now())
 		w.changed(3, false, w.Now())
 		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
 	},

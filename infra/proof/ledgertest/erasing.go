@@ -65,7 +65,7 @@ var erasing = map[string]func(*testing.T, *World){
 		c.PayWithin, c.LimitGroup = payWithin, "shoe"
 		w.Create(c)
 		refs := []ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: w.Accepted(w.BuyWith("alice", "key-of-alice")).Claim.ID}}
-		ids := w.confirmed(append(refs, w.bought("bob")...))
+		ids := w.Confirmed(append(refs, w.bought("bob")...))
 		for i, reference := range []string{"pi_1", "pi_2"} {
 			w.Settles(PaymentOf(ids[i], reference))
 			w.Settles(PaymentOf(ids[i], reference+"-again"))
@@ -85,15 +85,13 @@ var erasing = map[string]func(*testing.T, *World){
 		w.Settled(2)
 		r, _ := w.audit()
 		check(t, r.Balanced && r.Finished && r.Paid == 2, "got %+v", r)
-		if again := w.Settles(PaymentOf(ids[0], "pi_3")); again.Refund == nil || again.Refund.User != claim.User {
-			t.Errorf("a late payment is %+v", again)
-		}
+		again := w.Settles(PaymentOf(ids[0], "pi_3"))
+		check(t, again.Refund != nil && again.Refund.User == claim.User, "a late payment is %+v", again)
 		w.holdsNothing("alice")
 		w.hasNumber(1, "SALE#moutai", "SALE", "erased")
 		before := w.everything()
-		if again := w.erases(w.Environment(), "alice"); len(again) != 0 || w.everything() != before {
-			t.Errorf("the repeat erased in %v", again)
-		}
+		repeat := w.erases(w.Environment(), "alice")
+		check(t, len(repeat) == 0 && w.everything() == before, "the repeat erased in %v", repeat)
 		w.Refused(sale.Conflicting, maintenance.Of(w.Environment()).Erase(w.Ctx, claim.User, func(maintenance.Held) {}))
 	},
 	"nobody is erased from a sale that is not over, nor while a refund is due, nor while another sale of the group is on": func(t *testing.T, w *World) {
@@ -291,13 +289,13 @@ var erasing = map[string]func(*testing.T, *World){
 		w.drainedWith()
 		pass := &ledger.Audit{SaleID: "moutai", Positions: []ledger.Position{{Bucket: 1, After: "alice"}}}
 		found := &ledger.Receipt{SaleID: "moutai", Findings: []string{`user "alice": order 1 belongs to another claim (P7)`}}
-		w.succeeds(nil, w.Ledger.SaveCursor(w.Ctx, pass, found))
+		w.Succeeds(nil, w.Ledger.SaveCursor(w.Ctx, pass, found))
 		w.tamper("SALES", "moutai", "SET releasing = :x", text(`{"bucket":1,"after":"alice"}`))
 		w.erases(w.Environment(), "alice")
 		for _, when := range []string{"erased", "and a pass ends that began before"} {
 			all := w.everything()
 			check(t, !strings.Contains(all, "alice"), "%s: the table names the user:\n%s", when, all)
-			w.succeeds(nil, w.Environment().SaveCursor(w.Ctx, pass, found))
+			w.Succeeds(nil, w.Environment().SaveCursor(w.Ctx, pass, found))
 		}
 	},
 	"an erasure whose answer is lost counts once": func(t *testing.T, w *World) {
@@ -343,6 +341,6 @@ var erasing = map[string]func(*testing.T, *World){
 			t.Errorf("%d entries are left, want one", w.entries())
 		}
 		w.Refused(sale.EntryNotFound, errOf(w.Environment().Entry(w.Ctx, "moutai", "alice", settle)))
-		w.succeeds(w.Environment().Entry(w.Ctx, "moutai", "bob", settle))
+		w.Succeeds(w.Environment().Entry(w.Ctx, "moutai", "bob", settle))
 	},
 }

@@ -17,7 +17,7 @@ import (
 func (w *World) extends(until time.Time) ledger.Edited {
 	w.T.Helper()
 	e := sale.Edit{SaleID: "moutai", PayUntil: until}
-	w.succeeds(nil, e.Check(w.Now()))
+	w.Succeeds(nil, e.Check(w.Now()))
 	done, err := w.Environment().Edit(w.Ctx, e)
 	if err != nil || !done.Sale.PayUntil.Equal(until) {
 		w.T.Fatalf("extend: got %+v (%v), want it until %v", done, err, until)
@@ -84,9 +84,8 @@ var extending = map[string]func(*testing.T, *World){
 		w.refusedBecause("more time was given before, until 2026-11-11T21:00:00Z, and none of it is taken back", sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, less)))
 		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "x1", PayUntil: until.Add(time.Hour)}))) // another change's id
 		w.Pass(time.Hour)
-		if done := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "x1", PayUntil: until}); done.Applied {
-			t.Errorf("a repeat after the time: got %+v", done)
-		}
+		done := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "x1", PayUntil: until})
+		check(t, !done.Applied, "a repeat after the time: got %+v", done)
 	},
 	"more time that is older than the newest edit is not given": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 1)
@@ -153,7 +152,7 @@ var extending = map[string]func(*testing.T, *World){
 		made, _, err := w.Ledger.Trail(w.Ctx, "moutai", 1)
 		check(t, err == nil && made[0].PayUntil.Equal(until), "got %+v (%v), want it until %v", made, err, until)
 		told := 0
-		w.succeeds(nil, w.Ledger.Events(w.Ctx, "moutai", func(events []sale.Event) error {
+		w.Succeeds(nil, w.Ledger.Events(w.Ctx, "moutai", func(events []sale.Event) error {
 			for _, e := range events {
 				if e.Type == sale.EventChanged && e.Change.PayUntil.Equal(until) {
 					told++

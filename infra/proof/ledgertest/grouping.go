@@ -14,7 +14,7 @@ import (
 func (w *World) shown(group string) (ids []string) {
 	w.T.Helper()
 	sales, err := w.Environment().Sales(w.Ctx, group)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	for _, s := range sales {
 		ids = append(ids, s.ID)
 	}
@@ -50,7 +50,7 @@ var grouping = map[string]func(*testing.T, *World){
 		w.Create(c)
 		w.openIn("shoe", "size-39", 1)
 		w.orderedIn("size-38", "alice")
-		w.succeeds(w.Ledger.Cancel(w.Ctx, "size-38", "alice"))
+		w.Succeeds(w.Ledger.Cancel(w.Ctx, "size-38", "alice"))
 		w.Refused(sale.AlreadyOrdered, errOf(w.buyIn("size-39", "alice")))
 	},
 	"what a group adds is for readers of its version": func(t *testing.T, w *World) {

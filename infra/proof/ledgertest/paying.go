@@ -69,15 +69,12 @@ func newFates(w *World, cases int) *fates {
 		}
 	}
 	var err error
-	if f.old, err = orderid.New(w.Now().Add(-ledger.LateOrderWait-time.Hour), 1); err != nil {
-		w.T.Fatal(err)
-	}
-	if f.young, err = orderid.New(w.Now(), 1<<31); err != nil {
-		w.T.Fatal(err)
-	}
-	if f.future, err = orderid.New(w.Now().Add(100*ledger.LateOrderWait), 1); err != nil {
-		w.T.Fatal(err)
-	}
+	f.old, err = orderid.New(w.Now().Add(-ledger.LateOrderWait-time.Hour), 1)
+	w.Succeeds(nil, err)
+	f.young, err = orderid.New(w.Now(), 1<<31)
+	w.Succeeds(nil, err)
+	f.future, err = orderid.New(w.Now().Add(100*ledger.LateOrderWait), 1)
+	w.Succeeds(nil, err)
 	return f
 }
 
@@ -162,14 +159,12 @@ var paying = map[string]func(*testing.T, *World){
 		w.Refused(sale.Busy, errOf(w.Ledger.Pay(w.Ctx, early)))
 		w.Pass(time.Millisecond)
 		w.refunded(late, "", "", sale.RefundUnknownOrder)
-		w.confirmed(refs) // reconciliation had its message sent again
+		w.Confirmed(refs) // reconciliation had its message sent again
 		w.Pass(time.Hour)
-		if done := w.Settles(late); done.Refund == nil || done.Refund.Reason != sale.RefundUnknownOrder {
-			t.Errorf("got %+v: a payment became a refund due and its order's (P24)", done)
-		}
-		if done := w.Settles(early); done.Refund != nil || w.claimOf("alice").Payment != early.ID() {
-			t.Errorf("got %+v (%+v), want it paid", done, done.Refund)
-		}
+		done := w.Settles(late)
+		check(t, done.Refund != nil && done.Refund.Reason == sale.RefundUnknownOrder, "got %+v: a payment became a refund due and its order's (P24)", done)
+		done = w.Settles(early)
+		check(t, done.Refund == nil && w.claimOf("alice").Payment == early.ID(), "got %+v (%+v), want it paid", done, done.Refund)
 		hasLen(t, w.refunds(""), 1)
 	},
 	"a payment whose order appears while it is looked for is not refunded": func(t *testing.T, w *World) {

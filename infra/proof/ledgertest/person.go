@@ -27,7 +27,7 @@ var findingAPerson = map[string]func(*testing.T, *World){
 		c := w.OpenDraw(9, 2)
 		w.moment(c.EnterFrom)
 		entry, err := w.enters("alice")
-		w.succeeds(nil, err)
+		w.Succeeds(nil, err)
 		c = w.Sale(9, 1)
 		for id, group := range map[string]string{"waiting": "", "size-39": "shoe", "size-42": "shoe"} {
 			c.SaleID, c.LimitGroup = id, group
@@ -43,12 +43,10 @@ var findingAPerson = map[string]func(*testing.T, *World){
 			}
 		}
 		held := w.holds("alice", 4)
-		if h := held["moutai"]; h.Entry == nil || *h.Entry != entry || h.Claim != nil {
-			t.Errorf("got %+v, want the entry", h)
-		}
-		if h := held["waiting"]; h.Entry != nil || h.Claim == nil || h.Claim.State() != sale.Pending || h.Order != nil || h.Guarded {
-			t.Errorf("got %+v, want a claim", h)
-		}
+		h := held["moutai"]
+		check(t, h.Entry != nil && *h.Entry == entry && h.Claim == nil, "got %+v, want the entry", h)
+		h = held["waiting"]
+		check(t, h.Entry == nil && h.Claim != nil && h.Claim.State() == sale.Pending && h.Order == nil && !h.Guarded, "got %+v, want a claim", h)
 		if h := held["size-39"]; len(held) != 3 || h.Claim == nil || h.Claim.Payment != "stripe#pi_alice" || h.Order == nil || h.Order.ID != alice ||
 			h.Order.User != "alice" || !h.Guarded || h.Entry != nil || len(h.Refunds) != 1 || h.Refunds[0].Payment != "stripe#pi_alice-again" {
 			t.Errorf("got %+v, want the order with its refund", held)

@@ -59,7 +59,7 @@ var publishing = map[string]func(*testing.T, *World){
 		w.Pass(time.Second)
 		confirmedAt := w.Now()
 		var ids []uint64
-		events := w.records(func() { ids = w.confirmed(refs) })
+		events := w.records(func() { ids = w.Confirmed(refs) })
 		claims := make([]sale.Claim, len(refs))
 		var all []sale.Event
 		for i, r := range refs {
@@ -67,7 +67,7 @@ var publishing = map[string]func(*testing.T, *World){
 			all = append(all, of(sale.EventConfirmed, claims[i], sale.Confirmed, confirmedAt))
 		}
 		noDiff(t, all, events)
-		w.published(func() { w.confirmed(refs) })
+		w.published(func() { w.Confirmed(refs) })
 
 		w.Pass(time.Minute)
 		paid := of(sale.EventPaid, claims[0], sale.Paid, w.Now())
@@ -179,7 +179,7 @@ var publishing = map[string]func(*testing.T, *World){
 			}))
 		}, closed)
 		w.published(func() {
-			w.succeeds(nil, w.Environment().SetSeed(w.Ctx, w.state().Sale, seed, []byte("signature")))
+			w.Succeeds(nil, w.Environment().SetSeed(w.Ctx, w.state().Sale, seed, []byte("signature")))
 		})
 		if !slices.Contains(w.eventsIn("moutai"), closed) {
 			t.Errorf("the table has %+v", w.eventsIn("moutai"))
@@ -241,7 +241,7 @@ func (w *World) eventsIn(saleID string) (all []sale.Event) {
 		all = append(all, page...)
 		return nil
 	})
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return all
 }
 

@@ -44,8 +44,8 @@ var reading = map[string]func(*testing.T, *World){
 func (w *World) remaining() ledger.Remaining {
 	w.T.Helper()
 	s, err := w.Ledger.Sale(w.Ctx, "moutai")
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	r, err := w.Ledger.Remaining(w.Ctx, s)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return r
 }

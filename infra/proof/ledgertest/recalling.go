@@ -19,7 +19,7 @@ const pauseSettles = time.Minute + ledger.SettleTime
 func (w *World) recalls(note string, applied bool) sale.Sale {
 	w.T.Helper()
 	r := sale.Recall{SaleID: "moutai", Author: sale.Author{Note: note}}
-	w.succeeds(nil, r.Check())
+	w.Succeeds(nil, r.Check())
 	got, err := w.Environment().Recall(w.Ctx, r)
 	if err != nil || got.Applied != applied || !got.Sale.IsRecalled() || !got.Sale.Paused {
 		w.T.Fatalf("recall: %+v (%v), want it applied: %t", got, err, applied)
@@ -63,7 +63,7 @@ func (w *World) goesBackBecause(reason sale.RefundReason, user string, p sale.Pa
 func (w *World) Knowing() *ledger.Ledger {
 	w.T.Helper()
 	l := w.Environment()
-	w.succeeds(l.Sale(w.Ctx, "moutai"))
+	w.Succeeds(l.Sale(w.Ctx, "moutai"))
 	return l
 }
 
@@ -114,7 +114,7 @@ var recalling = map[string]func(*testing.T, *World){
 		check(t, r.Balanced && r.Finished && r.Paid == 1 && r.Released == 1 && r.RefundsDue == 2 && w.drained(r), "got %+v, want it finished", r)
 		w.marksRefunded("moutai", late.ID())
 		for _, known := range []*ledger.Receipt{{}, w.Listing().Books} { // the first are another pass's
-			w.succeeds(nil, w.Environment().CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", Books: known}))
+			w.Succeeds(nil, w.Environment().CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", Books: known}))
 			now, is := w.Listing().Books, known.Seeded > 0
 			if sums := now.Money["CNY"]; now.Claims != 2 || (now.RefundsDue == 1) != is || (sums == ledger.Sums{Taken: late.Amount, Due: late.Amount, Refunded: late.Amount}) != is {
 				t.Errorf("the books of the drained sale are %+v", now)
@@ -136,9 +136,8 @@ var recalling = map[string]func(*testing.T, *World){
 		w.goesBack("alice", paid, w.Now())
 		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Cancelled})
 		w.Settled(2)
-		if r, _ := w.audit(); !r.Balanced || !r.Finished || !w.drained(r) {
-			t.Errorf("got %+v, want it finished", r)
-		}
+		r, _ = w.audit()
+		check(t, r.Balanced && r.Finished && w.drained(r), "got %+v, want it finished", r)
 	},
 	"a pass waits for claims that have no order id yet": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
@@ -148,7 +147,7 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 0, false)
 		w.finishes(w.Environment(), 0, 0, 0, false)
-		w.confirmed(late)
+		w.Confirmed(late)
 		w.finishes(w.Environment(), 1, 1, 0, false) // alice's order may just have been released by another
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 0, true)
@@ -162,9 +161,8 @@ var recalling = map[string]func(*testing.T, *World){
 		w.Settles(before)
 		l := w.Knowing()
 		w.recalls("", true)
-		if done, err := l.Pay(w.Ctx, during); err != nil || done.Refund != nil || !done.New {
-			t.Errorf("in an environment that cannot know: %+v (%v)", done, err)
-		}
+		done, err := l.Pay(w.Ctx, during)
+		check(t, err == nil && done.Refund == nil && done.New, "in an environment that cannot know: %+v (%v)", done, err)
 		w.Pass(2 * time.Second)
 		for _, p := range []sale.Payment{before, during, after} {
 			for _, isNew := range []bool{p == after, false} {
@@ -191,7 +189,7 @@ var recalling = map[string]func(*testing.T, *World){
 		ctx, cut := w.cutAfter(1)
 		w.Refused(sale.Busy, errOf(cut.Recall(ctx, sale.Recall{SaleID: "moutai"})))
 		p := w.Accepted(old.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
-		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}})
+		w.Confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}})
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 1, 1, 0, false)
 		w.Pass(pauseSettles - 1)
@@ -280,8 +278,8 @@ var recalling = map[string]func(*testing.T, *World){
 		w.OpenUnpaid(9, 2)
 		w.Ordered("alice")
 		ahead := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(time.Hour) }})
-		w.succeeds(ahead.Cancel(w.Ctx, "moutai", "alice"))
-		w.succeeds(ahead.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}))
+		w.Succeeds(ahead.Cancel(w.Ctx, "moutai", "alice"))
+		w.Succeeds(ahead.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}))
 		w.finishes(w.Environment(), 0, 1, 0, false)
 		w.Pass(pauseSettles)
 		w.finishes(w.Environment(), 0, 0, 0, true)

@@ -45,7 +45,7 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		}
 		back := func(users ...string) {
 			for _, user := range users {
-				w.succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_"+user)))
+				w.Succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, "pi_"+user)))
 			}
 		}
 		back("dora")
@@ -58,9 +58,8 @@ var recallingPayments = map[string]func(*testing.T, *World){
 			check(t, r.Reason == sale.RefundRecalled && r.RefundedAt.IsZero() == (r.User == "carol"), "got %+v, want only that of carol due", r)
 		}
 		back("carol")
-		if r := w.refunds("moutai"); len(r) != 4 || r[2].RefundedAt.IsZero() {
-			t.Errorf("got %+v, want four, all of them done", r)
-		}
+		r := w.refunds("moutai")
+		check(t, len(r) == 4 && !r[2].RefundedAt.IsZero(), "got %+v, want four, all of them done", r)
 		w.Settled(1)
 	},
 	"a payment whose amount only its guard says, or only its claim, goes back as it was": func(_ *testing.T, w *World) {

@@ -27,9 +27,8 @@ var refunding = map[string]func(*testing.T, *World){
 				}
 			}
 		}
-		if m := w.Ledger.MarkRefunds(w.Ctx, "", []string{"stripe#pi_x"}, "kim")[0]; !m.Marked || m.Refund.RefundedBy != "kim" {
-			t.Errorf("of an unknown order got %+v", m)
-		}
+		m := w.Ledger.MarkRefunds(w.Ctx, "", []string{"stripe#pi_x"}, "kim")[0]
+		check(t, m.Marked && m.Refund.RefundedBy == "kim", "of an unknown order got %+v", m)
 		var got []string
 		for after, more := "", true; more; more = after != "" {
 			page, next, unreadable, err := w.Ledger.RefundPage(w.Ctx, "moutai", after, 3)
@@ -113,7 +112,7 @@ var refunding = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(id, "pi_0"))
 		counts := func(notedAt time.Time) {
 			t.Helper()
-			w.succeeds(nil, w.Ledger.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: notedAt}))
+			w.Succeeds(nil, w.Ledger.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: notedAt}))
 		}
 		notes := func(want time.Time, why string) {
 			t.Helper()
@@ -134,7 +133,7 @@ var refunding = map[string]func(*testing.T, *World){
 		notes(second, "a slow clock may rely on it")
 		w.Pass(time.Millisecond)
 		ctx, busy := w.cutAfter(0)
-		w.succeeds(nil, busy.CountRefunds(ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: second})) // which only costs the next count
+		w.Succeeds(nil, busy.CountRefunds(ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: second})) // which only costs the next count
 		counts(second)
 		notes(time.Time{}, "it is done")
 		third := w.Now()
@@ -171,7 +170,7 @@ var refunding = map[string]func(*testing.T, *World){
 				}
 				isLost = true
 				w.Pass(later)
-				w.succeeds(nil, w.Environment().MarkRefunds(w.Ctx, "", []string{payment}, "lee")[0].Err)
+				w.Succeeds(nil, w.Environment().MarkRefunds(w.Ctx, "", []string{payment}, "lee")[0].Err)
 				return nil, errDead
 			})
 			if m := slow.MarkRefunds(w.Ctx, "", []string{payment}, "kim")[0]; m.Err != nil || m.Marked || m.Refund.RefundedBy != "lee" {
@@ -217,16 +216,16 @@ var refunding = map[string]func(*testing.T, *World){
 		w.operatorCancels("alice", ids[0], sale.Paid, sale.UnitBack)
 		// Whichever comes first, the refund is done.
 		report := func(reference string) func() {
-			return func() { w.succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, reference))) }
+			return func() { w.Succeeds(w.Environment().PaidBack(w.Ctx, PaymentOf(0, reference))) }
 		}
-		w.succeeds(w.overtaken("TransactWriteItems", report("pi_bob")).CancelOrder(w.Ctx, cancellation("bob", ids[1], sale.Paid, sale.UnitBack)))
+		w.Succeeds(w.overtaken("TransactWriteItems", report("pi_bob")).CancelOrder(w.Ctx, cancellation("bob", ids[1], sale.Paid, sale.UnitBack)))
 		isMark := 0
 		slow := w.before("UpdateItem", func() {
 			if isMark++; isMark == 2 { // its look for a refund has found none
 				w.operatorCancels("carol", ids[2], sale.Paid, sale.UnitKept)
 			}
 		})
-		w.succeeds(slow.PaidBack(w.Ctx, PaymentOf(0, "pi_carol")))
+		w.Succeeds(slow.PaidBack(w.Ctx, PaymentOf(0, "pi_carol")))
 		marks, isLost := 0, false
 		lost := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
 			if op != "UpdateItem" {
@@ -241,7 +240,7 @@ var refunding = map[string]func(*testing.T, *World){
 			}
 			return answer, err
 		})
-		w.succeeds(lost.PaidBack(w.Ctx, PaymentOf(0, "pi_dora")))
+		w.Succeeds(lost.PaidBack(w.Ctx, PaymentOf(0, "pi_dora")))
 		for _, r := range w.refunds("moutai") {
 			check(t, !r.RefundedAt.IsZero(), "%+v is due, and was paid back", r)
 		}

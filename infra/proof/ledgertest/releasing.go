@@ -58,10 +58,10 @@ var releasing = map[string]func(*testing.T, *World){
 			run := func(ahead time.Duration) int {
 				t.Helper()
 				listing, err := w.Ledger.Listing(w.Ctx, saleID)
-				w.succeeds(nil, err)
+				w.Succeeds(nil, err)
 				l := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(ahead) }})
 				done, err := l.ReleaseDue(w.Ctx, listing, grace)
-				w.succeeds(nil, err)
+				w.Succeeds(nil, err)
 				return done.Released
 			}
 			run(tt.ahead)

@@ -25,14 +25,10 @@ var replaying = map[string]func(*testing.T, *World){
 		p.becomes(p.kept)
 		want := maintenance.Replayed{Claims: 3, Guards: 3 + 1 + 1 + 3 + 1, OrderIDs: 3, Orders: 3, Payments: 2, Releases: 2, Refunds: 4, Additions: 1, Extensions: 1, Shards: 2}
 		before := p.table()
-		if got := p.replays(w.Environment(), false); !cmp.Equal(got, want) {
-			t.Errorf("the check: %s", cmp.Diff(want, got))
-		}
+		noDiff(t, want, p.replays(w.Environment(), false), "the check")
 		diff := cmp.Diff(promised(before), promised(p.table()))
 		check(t, diff == "" && w.Item("SALE#moutai", "SALE")["restoredAt"] == nil, "the check wrote: %s", diff)
-		if got := p.replays(w.Environment(), true); !cmp.Equal(got, want) {
-			t.Errorf("the replay: %s", cmp.Diff(want, got))
-		}
+		noDiff(t, want, p.replays(w.Environment(), true), "the replay")
 		p.isWhole("whole")
 		p.replays(w.Environment(), true)
 		p.isWhole("again")
@@ -216,9 +212,8 @@ var replaying = map[string]func(*testing.T, *World){
 					same(t, w.Item("SALE#moutai", name) != nil, name != lost && (!write || step < steps.kept), "without %s, write %t: step %d is there", lost, write, step)
 				}
 			}
-			if done := p.replays(w.Environment(), false); done.Missing() != 0 || len(done.TakenBack) != 0 {
-				t.Errorf("without %s, after the replay: %+v", lost, done)
-			}
+			now := p.replays(w.Environment(), false)
+			check(t, now.Missing() == 0 && len(now.TakenBack) == 0, "without %s, after the replay: %+v", lost, now)
 			w.withdraws(w.Environment(), "typo", 5, done(5, 5, 4, true))
 			w.left(2, 1, 1, 1)
 		}

@@ -47,7 +47,7 @@ func (w *World) lives() *past {
 	early := w.bought("early")
 	p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 	w.Pass(time.Minute)
-	w.confirmed(early)
+	w.Confirmed(early)
 	w.Settles(PaymentOf(alice[0], "a"))
 	w.Settles(PaymentOf(alice[0], "again"))
 	wrong := PaymentOf(alice[1], "wrong")
@@ -84,7 +84,7 @@ func (w *World) cancels() *past {
 	p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 	for i, saw := range []sale.ClaimState{sale.Paid, sale.Paid, sale.Confirmed, sale.Confirmed} {
 		w.Pass(time.Second)
-		w.succeeds(w.Environment().CancelOrder(w.Ctx, cancellation(users[i], ids[i], saw, []sale.Unit{sale.UnitBack, sale.UnitKept}[i%2])))
+		w.Succeeds(w.Environment().CancelOrder(w.Ctx, cancellation(users[i], ids[i], saw, []sale.Unit{sale.UnitBack, sale.UnitKept}[i%2])))
 	}
 	w.Ordered("erin")
 	w.Pass(time.Minute)
@@ -122,11 +122,11 @@ func (p *past) remember(users ...string) {
 	}
 	for _, saleID := range []string{"moutai", ""} {
 		refunds, err := p.Environment().Refunds(p.Ctx, saleID)
-		p.succeeds(nil, err)
+		p.Succeeds(nil, err)
 		p.lost.Refunds = append(p.lost.Refunds, refunds...)
 	}
 	changes, _, err := p.Environment().Trail(p.Ctx, "moutai", 9)
-	p.succeeds(nil, err)
+	p.Succeeds(nil, err)
 	for _, c := range changes {
 		switch c.Action {
 		case sale.ActionAdd:
@@ -141,7 +141,7 @@ func (p *past) remember(users ...string) {
 func (p *past) replays(l *ledger.Ledger, write bool) maintenance.Replayed {
 	p.T.Helper()
 	done, err := maintenance.Of(l).Replay(p.Ctx, p.scanner(), p.lost, write)
-	p.succeeds(nil, err)
+	p.Succeeds(nil, err)
 	return done
 }
 

@@ -19,7 +19,7 @@ var resending = map[string]func(*testing.T, *World){
 			sent := 0
 			for range 3 { // three who read the same claim
 				mark, err := w.Ledger.MarkResent(w.Ctx, c, false)
-				w.succeeds(nil, err)
+				w.Succeeds(nil, err)
 				if !mark.IsZero() {
 					sent++
 				}
@@ -36,11 +36,10 @@ var resending = map[string]func(*testing.T, *World){
 		}
 		same(t, fmt.Sprint(at), "[31 63 127 255 511]")
 		c := w.claimOf("alice")
-		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: c.ID}})
+		w.Confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: c.ID}})
 		w.Pass(time.Hour)
-		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); !mark.IsZero() || err != nil {
-			t.Errorf("a claim that was confirmed meanwhile may be resent: %v (%v)", mark, err)
-		}
+		mark, err := w.Ledger.MarkResent(w.Ctx, c, false)
+		check(t, mark.IsZero() && err == nil, "a claim that was confirmed meanwhile may be resent: %v (%v)", mark, err)
 	},
 	"a claim whose message could not be sent gets its old mark back, and no other": func(t *testing.T, w *World) {
 		w.Open(10, 1)
@@ -48,7 +47,7 @@ var resending = map[string]func(*testing.T, *World){
 		marks := func(hurry bool) time.Time {
 			t.Helper()
 			mark, err := w.Ledger.MarkResent(w.Ctx, w.claimOf("alice"), hurry)
-			w.succeeds(nil, err)
+			w.Succeeds(nil, err)
 			return mark
 		}
 		var old time.Time
@@ -56,7 +55,7 @@ var resending = map[string]func(*testing.T, *World){
 			w.Pass(time.Minute)
 			c, mark := w.claimOf("alice"), marks(hurry)
 			for _, other := range []time.Time{mark.Add(time.Millisecond), mark, mark} { // somebody else's; its own; again
-				w.succeeds(nil, w.Ledger.Unmark(w.Ctx, c, other))
+				w.Succeeds(nil, w.Ledger.Unmark(w.Ctx, c, other))
 				want := old
 				if other.After(mark) {
 					want = mark.Truncate(time.Millisecond)
@@ -66,17 +65,15 @@ var resending = map[string]func(*testing.T, *World){
 			}
 			old = marks(hurry).Truncate(time.Millisecond)
 		}
-		if mark := marks(false); !mark.IsZero() {
-			t.Errorf("marked at %v, before half of its age has passed", mark)
-		}
+		mark := marks(false)
+		check(t, mark.IsZero(), "marked at %v, before half of its age has passed", mark)
 		w.Pass(ledger.ResendGrace)
-		if mark := marks(true); !mark.IsZero() {
-			t.Errorf("marked at %v, in a hurry, within the grace", mark)
-		}
+		mark = marks(true)
+		check(t, mark.IsZero(), "marked at %v, in a hurry, within the grace", mark)
 	},
 	"a claim whose order item is missing may be resent by one of many, and not for another claim": func(t *testing.T, w *World) {
 		w.Open(2, 1)
-		w.confirmed(w.bought("alice"))
+		w.Confirmed(w.bought("alice"))
 		c := w.claimOf("alice")
 		w.Pass(time.Minute)
 		other := c
@@ -90,8 +87,7 @@ var resending = map[string]func(*testing.T, *World){
 		}
 		// Two minutes old, marked one minute ago: half its age is not more than that.
 		w.Pass(time.Minute)
-		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); err != nil || !mark.IsZero() {
-			t.Errorf("got %v (%v) at exactly half its age, want none", mark, err)
-		}
+		mark, err := w.Ledger.MarkResent(w.Ctx, c, false)
+		check(t, err == nil && mark.IsZero(), "got %v (%v) at exactly half its age, want none", mark, err)
 	},
 }

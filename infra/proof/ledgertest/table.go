@@ -32,14 +32,9 @@ func look[I, O any](ctx context.Context, call func(context.Context, I, ...func(*
 func (w *World) Item(pk, sk string) map[string]types.AttributeValue {
 	w.T.Helper()
 	out, err := look(w.Ctx, w.Engine.API.GetItem, &dynamodb.GetItemInput{
-		TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true),
-		Key: map[string]types.AttributeValue{
-			"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
-		},
+		TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true), Key: attributes(map[string]any{"pk": pk, "sk": sk}),
 	})
-	if err != nil {
-		w.T.Fatalf("get %s %s: %v", pk, sk, err)
-	}
+	w.Succeeds(nil, err)
 	return out.Item
 }
 
@@ -51,9 +46,7 @@ func (w *World) Number(pk, sk, attribute string) int64 {
 		w.T.Fatalf("%s %s has no number %s", pk, sk, attribute)
 	}
 	n, err := strconv.ParseInt(v.Value, 10, 64)
-	if err != nil {
-		w.T.Fatalf("%s %s %s: %v", pk, sk, attribute, err)
-	}
+	w.Succeeds(nil, err)
 	return n
 }
 
@@ -73,11 +66,7 @@ func (w *World) Claims(shards int) map[int64]int64 {
 	count := map[int64]int64{}
 	for bucket := range sale.BucketsFor(shards) {
 		for _, it := range w.Partition(fmt.Sprintf("CLAIM#moutai#%d", bucket)) {
-			n, err := strconv.ParseInt(it["shard"].(*types.AttributeValueMemberN).Value, 10, 64)
-			if err != nil {
-				w.T.Fatalf("claim %v: %v", it, err)
-			}
-			count[n]++
+			count[numberOf(it, "shard")]++
 		}
 	}
 	return count
@@ -94,9 +83,7 @@ func (w *World) Partition(pk string) []map[string]types.AttributeValue {
 	var all []map[string]types.AttributeValue
 	for {
 		out, err := look(w.Ctx, w.Engine.API.Query, in)
-		if err != nil {
-			w.T.Fatalf("query %s: %v", pk, err)
-		}
+		w.Succeeds(nil, err)
 		all = append(all, out.Items...)
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return all
@@ -196,24 +183,20 @@ func one() map[string]types.AttributeValue {
 func (w *World) tamper(pk, sk, update string, values map[string]types.AttributeValue) {
 	w.T.Helper()
 	in := &dynamodb.UpdateItemInput{
-		TableName: &w.Engine.Table, UpdateExpression: &update,
-		Key: map[string]types.AttributeValue{
-			"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
-		},
+		TableName: &w.Engine.Table, UpdateExpression: &update, Key: attributes(map[string]any{"pk": pk, "sk": sk}), ExpressionAttributeValues: values,
 	}
-	in.ExpressionAttributeValues = values
 	for _, reserved := range []string{"shard", "cursor", "empty", "unit"} {
 		if strings.Contains(update, "#"+reserved) {
 			in.ExpressionAttributeNames = map[string]string{"#" + reserved: reserved}
 		}
 	}
-	w.succeeds(look(w.Ctx, w.Engine.API.UpdateItem, in))
+	w.Succeeds(look(w.Ctx, w.Engine.API.UpdateItem, in))
 }
 
 // place writes an item behind the ledger's back.
 func (w *World) place(it map[string]types.AttributeValue) {
 	w.T.Helper()
-	w.succeeds(look(w.Ctx, w.Engine.API.PutItem, &dynamodb.PutItemInput{TableName: &w.Engine.Table, Item: it}))
+	w.Succeeds(look(w.Ctx, w.Engine.API.PutItem, &dynamodb.PutItemInput{TableName: &w.Engine.Table, Item: it}))
 }
 
 // moved is an item under another key.
@@ -248,7 +231,7 @@ func (w *World) table() table {
 	in := &dynamodb.ScanInput{TableName: &w.Engine.Table, ConsistentRead: aws.Bool(true)}
 	for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
 		page, err := look(w.Ctx, w.Engine.API.(maintenance.Scanner).Scan, in)
-		w.succeeds(nil, err)
+		w.Succeeds(nil, err)
 		for _, it := range page.Items {
 			all[keyOf(it)] = it
 		}
@@ -273,11 +256,9 @@ func (w *World) becomes(want table) {
 
 func (w *World) remove(it stored) {
 	w.T.Helper()
-	if _, err := look(w.Ctx, w.Engine.API.TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+	w.Succeeds(look(w.Ctx, w.Engine.API.TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
 		{Delete: &types.Delete{TableName: &w.Engine.Table, Key: stored{"pk": it["pk"], "sk": it["sk"]}}},
-	}}); err != nil {
-		w.T.Fatal(err)
-	}
+	}}))
 }
 
 func flat(it stored) (all []string) {

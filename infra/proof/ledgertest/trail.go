@@ -193,7 +193,7 @@ var trailing = map[string]func(*testing.T, *World){
 		w.Open(10, 2)
 		for i, action := range []sale.Action{sale.ActionReschedule, sale.ActionPause, sale.ActionDescribe} {
 			w.Pass(time.Second)
-			w.succeeds(w.change(action, fmt.Sprint("id-", i), sale.Author{}))
+			w.Succeeds(w.change(action, fmt.Sprint("id-", i), sale.Author{}))
 		}
 		before := w.everything()
 		at := w.Now().Add(time.Second)
@@ -245,11 +245,11 @@ var trailing = map[string]func(*testing.T, *World){
 		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "a", At: w.Now(), Paused: ptr(true)})
 		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "older", At: w.Now().Add(-time.Second), Paused: ptr(true)})
 		for _, id := range []string{"b", "again"} {
-			w.succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: ptr("x")}))
+			w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: ptr("x")}))
 		}
 		w.Pass(time.Second)
 		for _, id := range []string{"c", "again"} {
-			w.succeeds(w.change(sale.ActionRecall, id, sale.Author{}))
+			w.Succeeds(w.change(sale.ActionRecall, id, sale.Author{}))
 		}
 		w.trail(9, false, `3 c recall by "" true 19:59-21:00`, `2 b describe by "" "x"`, `1 a pause by "" true 19:59-21:00`)
 	},

@@ -43,7 +43,7 @@ var versions = map[string]func(*testing.T, *World){
 		for _, it := range items {
 			w.tamper(it[0], it[1], "SET ofLater = :x", text("kept"))
 		}
-		w.Settles(PaymentOf(w.confirmed([]ledger.ClaimRef{ref})[0], "pi_1"))
+		w.Settles(PaymentOf(w.Confirmed([]ledger.ClaimRef{ref})[0], "pi_1"))
 		w.Ordered("bob")
 		w.Cancels("bob")
 		w.Add("second-batch", 2)

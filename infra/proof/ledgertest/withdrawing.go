@@ -110,12 +110,12 @@ var withdrawing = map[string]func(*testing.T, *World){
 			w.Create(c1)
 			slow := w.overtaken("BatchGetItem", func() {
 				for n := range c.sold {
-					w.succeeds(w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: c1.SaleID, User: fmt.Sprint("user-", n)}))
+					w.Succeeds(w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: c1.SaleID, User: fmt.Sprint("user-", n)}))
 				}
 				if c.added == 0 {
 					return
 				}
-				w.succeeds(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: c1.SaleID, SeedID: "s", Stock: int64(c.added)}))
+				w.Succeeds(w.Ledger.Add(w.Ctx, sale.Addition{SaleID: c1.SaleID, SeedID: "s", Stock: int64(c.added)}))
 			})
 			got, err := slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: c1.SaleID, SeedID: "typo", Stock: c.take})
 			want := c.stock + int64(c.added) - c.taken
@@ -148,7 +148,7 @@ var withdrawing = map[string]func(*testing.T, *World){
 	},
 	"a sale that is drained is audited again after a withdrawal": func(t *testing.T, w *World) {
 		c := w.Open(4, 2)
-		w.confirmed(w.bought("alice"))
+		w.Confirmed(w.bought("alice"))
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		r := w.drains()
 		w.withdraws(w.Ledger, "back", 99, done(3, 1, 2, true))

@@ -98,9 +98,9 @@ func (w *World) Open(stock int64, shards int) sale.Creation {
 // Create creates a sale, or ends the test.
 func (w *World) Create(c sale.Creation) ledger.Seeding {
 	w.T.Helper()
-	w.succeeds(nil, c.Check())
+	w.Succeeds(nil, c.Check())
 	s, err := w.Ledger.Create(w.Ctx, c)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return s
 }
 
@@ -158,7 +158,7 @@ func (w *World) BuyWith(user, key string) (ledger.PurchaseResult, error) {
 // Accepted expects that a purchase is accepted.
 func (w *World) Accepted(p ledger.PurchaseResult, err error) ledger.PurchaseResult {
 	w.T.Helper()
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return p
 }
 
@@ -188,7 +188,7 @@ func (w *World) bought(users ...string) []ledger.ClaimRef {
 	return refs
 }
 
-func (w *World) confirmed(refs []ledger.ClaimRef) []uint64 {
+func (w *World) Confirmed(refs []ledger.ClaimRef) []uint64 {
 	w.T.Helper()
 	ids := make([]uint64, len(refs))
 	for i, c := range w.Ledger.Confirm(w.Ctx, refs) {
@@ -222,7 +222,7 @@ func usersOf(bucket, buckets, n int) []string {
 // Ordered buys for the users and confirms their claims.
 func (w *World) Ordered(users ...string) []uint64 {
 	w.T.Helper()
-	return w.confirmed(w.bought(users...))
+	return w.Confirmed(w.bought(users...))
 }
 
 // PaymentOf is a payment of an order.
@@ -233,9 +233,9 @@ func PaymentOf(orderID uint64, reference string) sale.Payment {
 // Settles records a payment, or ends the test.
 func (w *World) Settles(p sale.Payment) ledger.Settlement {
 	w.T.Helper()
-	w.succeeds(nil, p.Check())
+	w.Succeeds(nil, p.Check())
 	done, err := w.Environment().Pay(w.Ctx, p)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return done
 }
 
@@ -258,9 +258,9 @@ func (w *World) refunded(p sale.Payment, saleID, user string, reason sale.Refund
 func (w *World) ReleasesBy(l *ledger.Ledger) ledger.ReleaseResult {
 	w.T.Helper()
 	listing, err := l.Listing(w.Ctx, "moutai")
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	done, err := l.ReleaseDue(w.Ctx, listing, grace)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return done
 }
 
@@ -292,7 +292,7 @@ func (w *World) states(want map[string]sale.ClaimState) {
 func (w *World) Cancels(users ...string) {
 	w.T.Helper()
 	for _, user := range users {
-		w.succeeds(w.Ledger.Cancel(w.Ctx, "moutai", user))
+		w.Succeeds(w.Ledger.Cancel(w.Ctx, "moutai", user))
 	}
 }
 
@@ -300,7 +300,7 @@ func (w *World) Cancels(users ...string) {
 func (w *World) Current() sale.Sale {
 	w.T.Helper()
 	s, err := w.Environment().Sale(w.Ctx, "moutai")
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return s
 }
 
@@ -308,14 +308,14 @@ func (w *World) Current() sale.Sale {
 func (w *World) Listing() ledger.Listing {
 	w.T.Helper()
 	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return listing
 }
 
 func (w *World) claimOf(user string) sale.Claim {
 	w.T.Helper()
 	c, err := w.Environment().Claim(w.Ctx, "moutai", user)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return c
 }
 
@@ -323,14 +323,14 @@ func (w *World) claimOf(user string) sale.Claim {
 func (w *World) Add(seedID string, units int64) ledger.Seeding {
 	w.T.Helper()
 	s, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units})
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return s
 }
 
 func (w *World) edit(e sale.Edit) ledger.Edited {
 	w.T.Helper()
 	s, err := w.Ledger.Edit(w.Ctx, e)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return s
 }
 
@@ -348,7 +348,7 @@ func (w *World) marksRefunded(saleID, payment string) {
 func (w *World) refunds(saleID string) []sale.Refund {
 	w.T.Helper()
 	all, err := w.Environment().Refunds(w.Ctx, saleID)
-	w.succeeds(nil, err)
+	w.Succeeds(nil, err)
 	return all
 }
 
@@ -356,7 +356,7 @@ func (w *World) refunds(saleID string) []sale.Refund {
 func (w *World) orderedIn(saleID, user string) uint64 {
 	w.T.Helper()
 	c := w.Accepted(w.buyIn(saleID, user)).Claim
-	return w.confirmed([]ledger.ClaimRef{{SaleID: saleID, User: user, ClaimID: c.ID}})[0]
+	return w.Confirmed([]ledger.ClaimRef{{SaleID: saleID, User: user, ClaimID: c.ID}})[0]
 }
 
 // drafts leaves a draft: the creation of the sale is cut off.
@@ -406,8 +406,8 @@ func (w *World) confirmedWithoutOrder(ref ledger.ClaimRef) uint64 {
 // errOf is the error of a call with another result.
 func errOf(_ any, err error) error { return err }
 
-// succeeds expects that a call has no error, or ends the test.
-func (w *World) succeeds(_ any, err error) {
+// Succeeds expects that a call has no error, or ends the test.
+func (w *World) Succeeds(_ any, err error) {
 	w.T.Helper()
 	if err != nil {
 		w.T.Fatal(err)
