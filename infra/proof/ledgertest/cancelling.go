@@ -45,14 +45,6 @@ func (w *World) mayNotCancel(l *ledger.Ledger, c sale.Cancellation, code sale.Co
 	w.refusedBecause(why, code, err)
 }
 
-// paysTooLate pays alice's order, which was released, and expects that the audit counts the refund due.
-func (w *World) paysTooLate(orderID uint64) {
-	w.T.Helper()
-	w.refunded(PaymentOf(orderID, "pi_late"), "moutai", "alice", sale.RefundReleased)
-	r, _ := w.audit()
-	check(w.T, r.RefundsDue == 1, "got %+v, want one refund due", r)
-}
-
 // hasCounts expects what a shard counts.
 func (w *World) hasCounts(shard int, stock, released, putBack int64) {
 	w.T.Helper()

@@ -198,7 +198,9 @@ var recalling = map[string]func(*testing.T, *World){
 		w.finishes(w.Environment(), 0, 0, 0, true)
 		w.allPaused(2)
 		w.Settled(2)
-		w.paysTooLate(w.claimOf("alice").OrderID)
+		w.refunded(PaymentOf(w.claimOf("alice").OrderID, "pi_late"), "moutai", "alice", sale.RefundReleased)
+		r, _ := w.audit()
+		check(t, r.RefundsDue == 1, "got %+v, want one refund due", r)
 	},
 	"a resumption that began before the recall does not let it sell": func(t *testing.T, w *World) {
 		w.Open(9, 2)

@@ -41,13 +41,11 @@ func (w *World) Item(pk, sk string) map[string]types.AttributeValue {
 // Number reads a number attribute.
 func (w *World) Number(pk, sk, attribute string) int64 {
 	w.T.Helper()
-	v, ok := w.Item(pk, sk)[attribute].(*types.AttributeValueMemberN)
-	if !ok {
+	it := w.Item(pk, sk)
+	if _, ok := it[attribute].(*types.AttributeValueMemberN); !ok {
 		w.T.Fatalf("%s %s has no number %s", pk, sk, attribute)
 	}
-	n, err := strconv.ParseInt(v.Value, 10, 64)
-	w.Succeeds(nil, err)
-	return n
+	return numberOf(it, attribute)
 }
 
 // Stock is the units left in the shards 0…n-1.
