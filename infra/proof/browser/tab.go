@@ -239,6 +239,14 @@ func (t *Tab) Text(selector string) string {
 	return Eval[string](t, fmt.Sprintf("((e) => e && e.checkVisibility() ? e.innerText : '')(document.querySelector(%q))", selector))
 }
 
+// Check expects what is so; the text says what is not.
+func Check(tb testing.TB, isSo bool, format string, args ...any) {
+	tb.Helper()
+	if !isSo {
+		tb.Errorf(format, args...)
+	}
+}
+
 // HasText expects what a person reads in the element that the selector finds; what and args say of what.
 func (t *Tab) HasText(selector, want, what string, args ...any) {
 	t.tb.Helper()

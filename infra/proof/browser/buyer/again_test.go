@@ -122,12 +122,10 @@ func TestAnOpenPageLearnsWhatHasChanged(t *testing.T) {
 		}
 		browser.Eval[any](tab, "(window.changed = true, pass(105))")
 		waitFor(t, tab, want.to)
-		if text := browser.Eval[string](tab, "document.body.innerText"); !strings.Contains(strings.ReplaceAll(text, "CN¥", "¥"), want.shows) {
-			t.Errorf("%s: the page does not say %q:\n%s", id, want.shows, text)
-		}
-		if got := tab.Text("#countdown") + tab.Text("#pay") + tab.Text("#cancel"); want.to == "recalledOrder" && got != "" {
-			t.Errorf("%s: a recalled order has %q", id, got)
-		}
+		text := browser.Eval[string](tab, "document.body.innerText")
+		browser.Check(t, strings.Contains(strings.ReplaceAll(text, "CN¥", "¥"), want.shows), "%s: the page does not say %q:\n%s", id, want.shows, text)
+		got := tab.Text("#countdown") + tab.Text("#pay") + tab.Text("#cancel")
+		browser.Check(t, want.to != "recalledOrder" || got == "", "%s: a recalled order has %q", id, got)
 		if want.never != "" {
 			wantNever(t, tab, want.never)
 		}
@@ -187,9 +185,8 @@ func TestANetworkThatComesBackIsNoticed(t *testing.T) {
 	tab.Before(`Object.defineProperty(Navigator.prototype, "onLine", { get: () => false })`)
 	tab.Open(shop.page(saleID))
 	waitState(tab, "open")
-	if text := browser.Eval[string](tab, "document.body.innerText"); strings.Contains(text, "You are offline") {
-		t.Errorf("an answer came, and the page says\n%s", text)
-	}
+	text := browser.Eval[string](tab, "document.body.innerText")
+	browser.Check(t, !strings.Contains(text, "You are offline"), "an answer came, and the page says\n%s", text)
 	tab.Answers("POST", "", browser.Answer{Refused: true}, browser.Problem(503, "busy", "1"))
 	tab.Click(button)
 	examine(t, tab, "offline", "You are offline.")
@@ -230,9 +227,8 @@ func TestBrowsersOfFiveYearsWork(t *testing.T) {
 	pays(tab, "alipay")
 	tab.Open(shop.Stack.API + "/g/" + groupID)
 	waitState(tab, "paid")
-	if mark := browser.Eval[string](tab, "getComputedStyle(line, '::before').content"); mark == "none" {
-		t.Error("a paid order has no mark")
-	}
+	mark := browser.Eval[string](tab, "getComputedStyle(line, '::before').content")
+	browser.Check(t, mark != "none", "a paid order has no mark")
 }
 
 // Where the scripts do not run, because the browser is too old or one of them does not arrive, the page says what it
@@ -261,9 +257,7 @@ func TestAPageWithoutItsScriptsSaysHowToGoOn(t *testing.T) {
 			tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
 			tab.Click("#old a")
 			waitState(tab, "open")
-			if tab.Text("#old") != "" {
-				t.Error("a page that works says that it may not")
-			}
+			browser.Check(t, tab.Text("#old") == "", "a page that works says that it may not")
 		})
 	}
 }
@@ -298,15 +292,12 @@ func TestATranslationByTheBrowserStays(t *testing.T) {
 		if line := tab.Text(line); !strings.HasPrefix(line, "~") {
 			t.Fatalf("%s: %q is not translated", address, line)
 		}
-		if now := tab.Text("#countdown"); now != "" && (now >= shown || strings.Contains(now, "~")) {
-			t.Errorf("%s: the countdown says %q after %q", address, now, shown)
-		}
-		if got := strings.Replace(browser.Eval[string](tab, "told()"), tab.Text("#countdown"), shown, 1); got != before {
-			t.Errorf("%s: the page has written over its translation:\n%s\nbefore:\n%s", address, got, before)
-		}
-		if got := tab.Text("#order"); !regexp.MustCompile(then.numbers).MatchString(got) {
-			t.Errorf("%s: the order is %q", address, got)
-		}
+		now := tab.Text("#countdown")
+		browser.Check(t, now == "" || now < shown && !strings.Contains(now, "~"), "%s: the countdown says %q after %q", address, now, shown)
+		got := strings.Replace(browser.Eval[string](tab, "told()"), tab.Text("#countdown"), shown, 1)
+		browser.Check(t, got == before, "%s: the page has written over its translation:\n%s\nbefore:\n%s", address, got, before)
+		got = tab.Text("#order")
+		browser.Check(t, regexp.MustCompile(then.numbers).MatchString(got), "%s: the order is %q", address, got)
 		browser.Eval[any](tab, "(window.changed = true, pass(105))")
 		tab.WaitText(then.says)
 	}
@@ -338,9 +329,8 @@ func TestTheOrderButtonStaysInSight(t *testing.T) {
 			tab.Wait("document.querySelector('#picture img')?.naturalWidth > 0")
 			for _, size := range [][2]int64{{320, 480}, {320, 568}, {360, 740}, {1280, 800}} {
 				tab.Size(size[0], size[1])
-				if seen := browser.Eval[bool](tab, `(({ left, top, width, height }) => top >= 0 && top + height <= innerHeight && document.elementFromPoint(left + width / 2, top + height / 2) === act)(act.getBoundingClientRect())`); !seen {
-					t.Errorf("%s, %v: the button is out of sight", state, size)
-				}
+				seen := browser.Eval[bool](tab, `(({ left, top, width, height }) => top >= 0 && top + height <= innerHeight && document.elementFromPoint(left + width / 2, top + height / 2) === act)(act.getBoundingClientRect())`)
+				browser.Check(t, seen, "%s, %v: the button is out of sight", state, size)
 			}
 		}
 		if facts := tab.Text("#facts"); state == "early" && !strings.Contains(facts, "140 for sale") || !strings.Contains(facts, time.Now().UTC().Format("2 January 2006")) {
@@ -353,7 +343,5 @@ func TestTheScriptsTypesAreRight(t *testing.T) {
 	t.Parallel()
 	compiler := filepath.Join(browser.Folder(root), "node_modules", "typescript", "bin", "tsc")
 	out, err := exec.CommandContext(t.Context(), "node", compiler, "--project", filepath.Join(root, "infra/proof/browser/tsconfig.json")).CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	browser.Check(t, err == nil, "%v\n%s", err, out)
 }

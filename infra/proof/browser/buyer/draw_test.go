@@ -228,9 +228,8 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 			if detail, label := tab.Text("#detail"), tab.Text(button); !strings.Contains(detail, s.detail) || s.phase == "NOT_OPEN" && strings.Contains(detail, "the next call") || label != s.button {
 				t.Errorf("the page says %q, and %q on its button, want %q and %q", detail, label, s.detail, s.button)
 			}
-			if counts := tab.Text("#countdown") != ""; counts != (strings.HasSuffix(s.says, ":") && s.press.Status == 0) {
-				t.Errorf("the page counts down: %t", counts)
-			}
+			counts := tab.Text("#countdown") != ""
+			browser.Check(t, counts == (strings.HasSuffix(s.says, ":") && s.press.Status == 0), "the page counts down: %t", counts)
 			if s.press.Status != 0 {
 				return
 			}
@@ -238,9 +237,8 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 			l.open(tab)
 			waitState(tab, s.state)
 			tab.HasText(line, s.zh, "in Chinese the page says")
-			if text := tab.Text("main"); strings.ContainsAny(strings.ReplaceAll(text, l.leaf.String(), ""), "abcdefghijklmnopqrsuvwxyz") {
-				t.Errorf("English words: %s", text)
-			}
+			text := tab.Text("main")
+			browser.Check(t, !strings.ContainsAny(strings.ReplaceAll(text, l.leaf.String(), ""), "abcdefghijklmnopqrsuvwxyz"), "English words: %s", text)
 		})
 	}
 }
@@ -270,9 +268,8 @@ func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 		l.open(tab)
 		waitState(tab, want.state)
 		examine(t, tab, want.state, tab.Text(line))
-		if detail := tab.Text("#detail"); !strings.Contains(detail, want.place) {
-			t.Errorf("the page says %q, want %q", detail, want.place)
-		}
+		detail := tab.Text("#detail")
+		browser.Check(t, strings.Contains(detail, want.place), "the page says %q, want %q", detail, want.place)
 		entry, err := url.PathUnescape(strings.TrimPrefix(browser.Eval[string](tab, "calendar.href"), "data:text/calendar;charset=utf-8,"))
 		if slices.ContainsFunc(strings.Split(entry, "\r\n"), func(line string) bool { return len(line) > 75 }) {
 			t.Errorf("a line of more than 75 octets: %q", entry)
@@ -314,9 +311,8 @@ func TestACallsEndIsReadAgainBeforeItIsAnnounced(t *testing.T) {
 	}
 	tab.Wait("main.dataset.state !== 'called' || countdown.innerText")
 	waitFor(t, tab, "called")
-	if left := tab.Text("#countdown"); left < "58:00" {
-		t.Errorf("%s is left of the call, want almost an hour", left)
-	}
+	left := tab.Text("#countdown")
+	browser.Check(t, left >= "58:00", "%s is left of the call, want almost an hour", left)
 	wantNever(t, tab, "turnOver")
 }
 
@@ -398,12 +394,9 @@ func TestADrawIsEnteredOnceAndTheEntryIsKept(t *testing.T) {
 	l.set("GET /entries/me", browser.Problem(503, "busy", "1"))
 	tab.Reload()
 	waitState(tab, "entered")
-	if got := tab.Text("#entry"); !strings.Contains(got, l.leaf.String()) || !strings.Contains(got, "November 11, 2026") {
-		t.Errorf("the entry is %q", got)
-	}
-	if tab.Count("GET", "/sales/"+l.id+"/entries/me") != 1 {
-		t.Error("the page asks for an entry that it has kept")
-	}
+	got := tab.Text("#entry")
+	browser.Check(t, strings.Contains(got, l.leaf.String()) && strings.Contains(got, "November 11, 2026"), "the entry is %q", got)
+	browser.Check(t, tab.Count("GET", "/sales/"+l.id+"/entries/me") == 1, "the page asks for an entry that it has kept")
 }
 
 // A browser does not ask again for a script that has not arrived, and waits for one indefinitely.

@@ -23,9 +23,8 @@ func keys(tab *browser.Tab) (keys []string) {
 
 func wantKeys(t testing.TB, tab *browser.Tab, want ...string) {
 	t.Helper()
-	if got := keys(tab); !slices.Equal(got, want) {
-		t.Errorf("the orders had the keys %q, want %q", got, want)
-	}
+	got := keys(tab)
+	browser.Check(t, slices.Equal(got, want), "the orders had the keys %q, want %q", got, want)
 }
 
 // passTime moves the page's clock in steps until it has one of the states.
@@ -104,9 +103,8 @@ func TestAnOrderAfterAReloadHasTheKey(t *testing.T) {
 	tab.Click(button)
 	tab.Wait("!['open', 'sending', 'busy'].includes(main.dataset.state)")
 	wantKeys(t, tab, "", "page")
-	if is := browser.Eval[string](tab, "main.dataset.state"); is != "accepted" && is != "confirmed" {
-		t.Errorf("the buyer of the last unit is told %s", is)
-	}
+	is := browser.Eval[string](tab, "main.dataset.state")
+	browser.Check(t, is == "accepted" || is == "confirmed", "the buyer of the last unit is told %s", is)
 	shop.sold(t, saleID, 1)
 }
 
@@ -137,9 +135,8 @@ func TestABusyShopIsAskedAgainUnderOneKeyNotTooSoonAndNotForEver(t *testing.T) {
 		t.Fatalf("%d orders were sent, want 9 until the next press", n)
 	}
 	examine(t, tab, "stuckOrder", "The shop did not confirm your order. It may still have arrived.")
-	if stored := browser.Eval[[]string](tab, "[...Object.keys(sessionStorage), ...Object.keys(localStorage), document.cookie].filter((k) => k && k !== 'token')"); len(stored) > 0 {
-		t.Errorf("the page stores %q", stored)
-	}
+	stored := browser.Eval[[]string](tab, "[...Object.keys(sessionStorage), ...Object.keys(localStorage), document.cookie].filter((k) => k && k !== 'token')")
+	browser.Check(t, len(stored) == 0, "the page stores %q", stored)
 	tab.Answers("POST", "")
 	tab.Click(button)
 	passTime(t, tab, "confirmed")

@@ -57,12 +57,10 @@ func TestABuyerCancelsByKeyboard(t *testing.T) {
 	for _, id := range []string{"pay", "cancel", "sure", "ask", "countdown"} {
 		tab.HasText("#"+id, "", "the page still shows")
 	}
-	if is := shop.claim(t, saleID, user).State; is != "CANCELLED" {
-		t.Errorf("the order is %s", is)
-	}
-	if detail := tab.Text("#detail"); detail != "A payment that arrives now is paid back. You cannot order again in this sale." {
-		t.Errorf("the page says %q", detail)
-	}
+	is := shop.claim(t, saleID, user).State
+	browser.Check(t, is == "CANCELLED", "the order is %s", is)
+	detail := tab.Text("#detail")
+	browser.Check(t, detail == "A payment that arrives now is paid back. You cannot order again in this sale.", "the page says %q", detail)
 }
 
 func TestACancellationIsAnsweredOtherwise(t *testing.T) {
@@ -105,9 +103,8 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 			}
 			tab.WaitText(tt.says)
 			waitState(tab, tt.state)
-			if asks, want := tab.Text("#ask") != "", strings.Contains(tt.says, "did not confirm"); asks != want {
-				t.Errorf("the page says that the order may not be cancelled: %t, want %t", asks, want)
-			}
+			asks, want := tab.Text("#ask") != "", strings.Contains(tt.says, "did not confirm")
+			browser.Check(t, asks == want, "the page says that the order may not be cancelled: %t, want %t", asks, want)
 			tab.HasCount("DELETE", "/sales/"+saleID+"/orders/me", tt.sent)
 		})
 	}
@@ -135,13 +132,11 @@ func TestAHoldSaysUntilWhenAndLeadsOnlyWhereItIsSafe(t *testing.T) {
 		})
 		tab.Open(shop.page(saleID))
 		tab.WaitText("Pay by ")
-		if got := strings.TrimSpace(browser.Eval[string](tab, "countdown.className + ' ' + clock.innerText + ' ' + countdown.innerText")); !strings.HasPrefix(got, want.clock) {
-			t.Errorf("%v are left, and the page says %q, want %q", want.left, got, want.clock)
-		}
+		got := strings.TrimSpace(browser.Eval[string](tab, "countdown.className + ' ' + clock.innerText + ' ' + countdown.innerText"))
+		browser.Check(t, strings.HasPrefix(got, want.clock), "%v are left, and the page says %q, want %q", want.left, got, want.clock)
 		tab.HasText("#order", saleID+"\nCN¥899.00\nOrder id 1", "the page says of the order")
-		if got := tab.Text("#pay") != ""; got != want.leads {
-			t.Errorf("the page leads to %q: %t, want %t", address, got, want.leads)
-		}
+		leads := tab.Text("#pay") != ""
+		browser.Check(t, leads == want.leads, "the page leads to %q: %t, want %t", address, leads, want.leads)
 		if want.clock != "" {
 			tab.Axe()
 		}
@@ -181,13 +176,11 @@ func TestAPaymentOfOneMinorUnitIsUnmistakableInEachCurrency(t *testing.T) {
 			seen := map[string]string{} // without spaces, which people do not see
 			for i, said := range lines {
 				code := published.GetCurrencyCodes()[i]
-				if got := strings.Trim(regexp.MustCompile(`[\d.]+\d|\d`).FindString(said), "."); got != want[i] {
-					t.Errorf("%s: %q, want %s", code, said, want[i])
-				}
+				got := strings.Trim(regexp.MustCompile(`[\d.]+\d|\d`).FindString(said), ".")
+				browser.Check(t, got == want[i], "%s: %q, want %s", code, said, want[i])
 				letters := strings.ReplaceAll(strings.ReplaceAll(said, "\u202f", ""), " ", "")
-				if other, is := seen[letters]; is {
-					t.Errorf("%s and %s are both %q", other, code, said)
-				}
+				other, is := seen[letters]
+				browser.Check(t, !is, "%s and %s are both %q", other, code, said)
 				seen[letters] = code
 				if sign, known := signs[language+" "+code]; known && !strings.Contains(said, " "+sign+want[i]) && !strings.Contains(said, " "+sign+" "+want[i]) {
 					t.Errorf("%s: %q, want %s", code, said, sign)
@@ -229,17 +222,15 @@ func TestABuyerPaysByWeChatPayInChinese(t *testing.T) {
 		t.Errorf("the page offers %q", ways)
 	}
 	tab.Axe()
-	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth"); wide > 320 {
-		t.Errorf("the page is %d pixels wide, want at most 320", wide)
-	}
+	wide := browser.Eval[int](tab, "document.documentElement.scrollWidth")
+	browser.Check(t, wide <= 320, "the page is %d pixels wide, want at most 320", wide)
 	for language, pay := range map[string]string{"zh-CN,zh": "支付 ¥899.00", "en-US,en": "Pay CN¥899.00"} {
 		tab.Language(language)
 		tab.Open(shop.page(saleID))
 		waitState(tab, "paid")
 		price := tab.Text("#price")
 		tab.Open(link)
-		if got := []string{tab.Text("#price"), tab.Text(button)}; !slices.Equal(got, []string{price, pay}) {
-			t.Errorf("%s: the page asks for %q, want %q, as the buyer's page", language, got, []string{price, pay})
-		}
+		got := []string{tab.Text("#price"), tab.Text(button)}
+		browser.Check(t, slices.Equal(got, []string{price, pay}), "%s: the page asks for %q, want %q, as the buyer's page", language, got, []string{price, pay})
 	}
 }

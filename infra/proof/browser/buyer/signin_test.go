@@ -116,9 +116,8 @@ func TestASignInIsRenewedBeforeItEnds(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	examine(t, tab, "signedOut", "You have been signed out. Sign in again to continue.")
-	if n := renewals(); n != 3 || tab.Text("#countdown") == "" {
-		t.Errorf("%d renewals, want no more after a refused one, and a countdown", n)
-	}
+	n := renewals()
+	browser.Check(t, n == 3 && tab.Text("#countdown") != "", "%d renewals, want no more after a refused one, and a countdown", n)
 }
 
 // The page did not run when the token ended, as on a phone whose buyer pays in another app.
@@ -261,12 +260,10 @@ func TestASignInThatWasNotAskedForFails(t *testing.T) {
 				tab.Advance(15 * time.Second)
 			}
 			tab.WaitText("You are not signed in.")
-			if back := tab.Text(button) == "Back to the sale"; back != tt.back {
-				t.Errorf("a way back to the sale: %v, want %v", back, tt.back)
-			}
-			if token := browser.Eval[string](tab, "(() => { try { return sessionStorage.token ?? '' } catch { return '' } })()"); strings.Contains(token, "access") {
-				t.Errorf("signed in: %s", token)
-			}
+			back := tab.Text(button) == "Back to the sale"
+			browser.Check(t, back == tt.back, "a way back to the sale: %v, want %v", back, tt.back)
+			token := browser.Eval[string](tab, "(() => { try { return sessionStorage.token ?? '' } catch { return '' } })()")
+			browser.Check(t, !strings.Contains(token, "access"), "signed in: %s", token)
 			if tt.back {
 				tab.Axe()
 				tab.Click(button)
@@ -295,16 +292,13 @@ func TestASignInThatEndsInAnotherBrowserGoesOnThere(t *testing.T) {
 	other.Click(button)
 	other.Wait("location.pathname === '/_local/authorize' && document.querySelector('input')")
 	for _, call := range other.Calls() {
-		if strings.HasPrefix(call, "POST") {
-			t.Errorf("the code of another browser was exchanged: %s", call)
-		}
+		browser.Check(t, !strings.HasPrefix(call, "POST"), "the code of another browser was exchanged: %s", call)
 	}
 	other.Type("input", user)
 	other.Press(browser.Enter)
 	waitState(other, "open")
-	if at := browser.Eval[string](other, "location.pathname"); at != "/g/"+groupID || other.Text("#leave") == "" {
-		t.Errorf("the buyer is at %s", at)
-	}
+	at := browser.Eval[string](other, "location.pathname")
+	browser.Check(t, at == "/g/"+groupID && other.Text("#leave") != "", "the buyer is at %s", at)
 }
 
 // The provider comes back to one address of the shop only, whose storage must have what the sign-in began with.

@@ -67,25 +67,20 @@ func TestWhatIsSoldIsShownAndNothingOfElsewhere(t *testing.T) {
 	const whole = `,"payWithin":60,"price":89900,"currency":"CNY","about":"<b>Numbered</b>\nHand-made.","link":"https://shop.example/a"`
 	open(whole + `,"image":"` + imageOrigin + `/a.svg"`)
 	tab.Wait("document.querySelector('#picture img').naturalWidth > 0")
-	if got := tab.Text("#price") + ", " + tab.Text(button); got != "CN¥899.00, Order for CN¥899.00" {
-		t.Errorf("%q on the page and on the button", got)
-	}
-	if got := tab.Text("#about"); got != "<b>Numbered</b>\nHand-made." {
-		t.Errorf("the text is %q", got)
-	}
+	got := tab.Text("#price") + ", " + tab.Text(button)
+	browser.Check(t, got == "CN¥899.00, Order for CN¥899.00", "%q on the page and on the button", got)
+	got = tab.Text("#about")
+	browser.Check(t, got == "<b>Numbered</b>\nHand-made.", "the text is %q", got)
 	browser.Gives[string](tab, "link.href + ' ' + link.rel + ' ' + document.querySelector('#picture img').alt", "https://shop.example/a noreferrer Trail Runner", "link and picture")
-	if left, bar := tab.Text("#left"), browser.Eval[float64](tab, "bar.position"); !strings.HasPrefix(left, "120 of 300 left at ") || bar != 0.4 {
-		t.Errorf("%q, %v of the bar", left, bar)
-	}
+	left, bar := tab.Text("#left"), browser.Eval[float64](tab, "bar.position")
+	browser.Check(t, strings.HasPrefix(left, "120 of 300 left at ") && bar == 0.4, "%q, %v of the bar", left, bar)
 	for _, scheme := range []string{"dark", "light"} {
 		tab.Prefer("prefers-color-scheme", scheme)
 		examine(t, tab, "open", "The sale is open.")
 	}
 	for _, link := range []string{"javascript:alert(1)", "http://shop.example/", "data:text/html,x"} {
 		open(`,"link":"` + link + `"`)
-		if tab.Text("#link") != "" {
-			t.Errorf("the page links to %s", link)
-		}
+		browser.Check(t, tab.Text("#link") == "", "the page links to %s", link)
 	}
 	noPicture := func() {
 		tab.Wait("document.querySelector('#picture img')?.complete ?? true")
@@ -118,9 +113,8 @@ func TestNothingMovesWhileThePageLoads(t *testing.T) {
 			browser.Gives[string](tab, "document.title", "Trail Runner", "the title is")
 			waitState(tab, "open")
 			tab.Wait("document.querySelector('#picture img').naturalWidth > 0")
-			if moved := browser.Eval[float64](tab, "new Promise((done) => setTimeout(() => done(moved), 100))"); moved > 0.1 {
-				t.Errorf("%s at %d pixels: the layout shift is %v, want at most 0.1", address, size[0], moved)
-			}
+			moved := browser.Eval[float64](tab, "new Promise((done) => setTimeout(() => done(moved), 100))")
+			browser.Check(t, moved <= 0.1, "%s at %d pixels: the layout shift is %v, want at most 0.1", address, size[0], moved)
 		}
 	}
 }
@@ -159,9 +153,8 @@ func TestTheSalesOfAGroupAreOneChoiceAndOneOrder(t *testing.T) {
 	tab.Click(button)
 	waitState(tab, "unpaid")
 	tab.Click("#cancel")
-	if got := tab.Text("#ask"); !strings.Contains(got, "neither this one nor any other of these") {
-		t.Errorf("before the cancellation the page says %q", got)
-	}
+	got := tab.Text("#ask")
+	browser.Check(t, strings.Contains(got, "neither this one nor any other of these"), "before the cancellation the page says %q", got)
 	// A page that has been open since before the order.
 	becomes := func(user string) {
 		browser.Eval[any](tab, fmt.Sprintf("(sessionStorage.token = JSON.stringify({access: %q, expires: Date.now() + 1e9}), true)", shop.token(t, user)))

@@ -184,9 +184,7 @@ func noteStates(tab *browser.Tab) {
 func wantNever(t testing.TB, tab *browser.Tab, states ...string) {
 	t.Helper()
 	for _, state := range browser.Eval[[]string](tab, "shown") {
-		if slices.Contains(states, state) {
-			t.Errorf("the page has been %s", state)
-		}
+		browser.Check(t, !slices.Contains(states, state), "the page has been %s", state)
 	}
 }
 

@@ -16,14 +16,12 @@ func examine(t testing.TB, tab *browser.Tab, state, says string) {
 	t.Helper()
 	waitState(tab, state)
 	tab.HasText(line, says, "%s: the page says", state)
-	if title := browser.Eval[string](tab, "document.title"); title == "" {
-		t.Errorf("%s: the page has no title", state)
-	}
+	title := browser.Eval[string](tab, "document.title")
+	browser.Check(t, title != "", "%s: the page has no title", state)
 	tab.Axe()
 	tab.Size(320, 700)
-	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth"); wide > 320 {
-		t.Errorf("%s: the page is %d pixels wide, want at most 320", state, wide)
-	}
+	wide := browser.Eval[int](tab, "document.documentElement.scrollWidth")
+	browser.Check(t, wide <= 320, "%s: the page is %d pixels wide, want at most 320", state, wide)
 	tab.Size(800, 900)
 }
 
@@ -140,8 +138,6 @@ func TestASalesNameIsTextOfAnyScriptAndLength(t *testing.T) {
 		tab.Open(shop.page(saleID))
 		examine(t, tab, "open", "The sale is open.")
 		shown := browser.Eval[[]string](tab, "[document.querySelector('h1').textContent, document.title, String(document.querySelectorAll('img, main script').length)]")
-		if shown[0] != text || strings.TrimSpace(shown[1]) != strings.TrimSpace(text) || shown[2] != "0" {
-			t.Errorf("shown as %q, want %q", shown, text)
-		}
+		browser.Check(t, shown[0] == text && strings.TrimSpace(shown[1]) == strings.TrimSpace(text) && shown[2] == "0", "shown as %q, want %q", shown, text)
 	}
 }

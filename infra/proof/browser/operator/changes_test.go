@@ -30,9 +30,8 @@ func moutai(t *testing.T, more object) (*shop, *browser.Tab) {
 // wantChanged fails the test unless these are the sale's changes, as "action" or "action:note".
 func wantChanged(t *testing.T, s *shop, saleID string, want ...string) {
 	t.Helper()
-	if got := s.changed(t, saleID); !slices.Equal(got, want) {
-		t.Errorf("the changes of %s are %q, want %q", saleID, got, want)
-	}
+	got := s.changed(t, saleID)
+	browser.Check(t, slices.Equal(got, want), "the changes of %s are %q, want %q", saleID, got, want)
 }
 
 // press opens the dialog of an action, when the page offers it.
@@ -99,13 +98,10 @@ func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
 			}
 			text := strings.Join(strings.Fields(tab.Text("dialog")), " ")
 			for _, want := range tt.shows {
-				if !strings.Contains(text, want) {
-					t.Errorf("the dialog lacks %q: %s", want, text)
-				}
+				browser.Check(t, strings.Contains(text, want), "the dialog lacks %q: %s", want, text)
 			}
-			if n := posts(tab, "moutai"); n != 0 {
-				t.Errorf("%d changes are sent before the answer", n)
-			}
+			n := posts(tab, "moutai")
+			browser.Check(t, n == 0, "%d changes are sent before the answer", n)
 			tab.Click("dialog button.main")
 			tab.WaitText("Certain. " + tt.says)
 			wantChanged(t, s, "moutai", tt.done)
@@ -182,9 +178,8 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 	browser.Eval[bool](tab, `((b) => !(b.click(), b.click()))(document.querySelector("button.pause"))`) // as impatience does
 	tab.WaitText("Moutai: pausing … not certain: no final answer yet. It is sent again (try 4) under the same id, so it counts once.")
 	tab.Axe()
-	if got := tab.Text("#main"); strings.Contains(got, "Certain.") {
-		t.Error("it is said to be certain before it is")
-	}
+	got := tab.Text("#main")
+	browser.Check(t, !strings.Contains(got, "Certain."), "it is said to be certain before it is")
 	close(gate)
 	tab.WaitText("Certain. Moutai: paused, no unit is sold.")
 	wantChanged(t, s, "moutai", "pause")
@@ -195,9 +190,8 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 		browser.Gives[int](tab, "document.querySelectorAll('#main [data-tone=news]').length", i, "pieces of news of carol's additions")
 	}
 	var body struct{ ID string }
-	if sent := bodies(tab); len(sent) != 1 || json.Unmarshal([]byte(sent[0]), &body) != nil || len(body.ID) != 36 {
-		t.Errorf("the changes that were sent are %q, want one", sent)
-	}
+	sent := bodies(tab)
+	browser.Check(t, len(sent) == 1 && json.Unmarshal([]byte(sent[0]), &body) == nil && len(body.ID) == 36, "the changes that were sent are %q, want one", sent)
 }
 
 // A resumption that is being repeated must not undo the pause that came after it.
@@ -210,18 +204,15 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 	tab.Click("dialog button.main")
 	tab.WaitText("adding units … not certain")
 	tab.Click("button.recall")
-	if browser.Eval[bool](tab, "document.querySelector('dialog').open") {
-		t.Error("another change begins before the one before is certain")
-	}
+	browser.Check(t, !browser.Eval[bool](tab, "document.querySelector('dialog').open"), "another change begins before the one before is certain")
 	tab.Click("button.pause")
 	tab.WaitText("Moutai: adding units is not sent again, because of your next change. It may have been done: look at the trail.")
 	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
 	tab.WaitText("Certain. Moutai: paused")
 	before := posts(tab, "moutai")
 	time.Sleep(3 * time.Second)
-	if n := posts(tab, "moutai"); n != before {
-		t.Errorf("%d more requests", n-before)
-	}
+	n := posts(tab, "moutai")
+	browser.Check(t, n == before, "%d more requests", n-before)
 	wantChanged(t, s, "moutai", "pause")
 }
 
@@ -241,9 +232,8 @@ func TestAnOvertakenChangeIsRefusedAndAskedAgain(t *testing.T) {
 	tab.WaitText("Not done. Moutai: resuming came too late, because the sale was changed meanwhile. carol paused it (", "“the price is wrong, wait for me”")
 	tab.Wait("document.querySelector('dialog').open && document.querySelector('#why').value === 'it is mended'")
 	wantChanged(t, s, "moutai", "pause:x", "pause:the price is wrong, wait for me")
-	if sent := bodies(tab); len(sent) != 1 {
-		t.Errorf("the repeats are %q, want the same", sent)
-	}
+	sent := bodies(tab)
+	browser.Check(t, len(sent) == 1, "the repeats are %q, want the same", sent)
 	tab.Click("dialog button.main")
 	tab.WaitText("Certain. Moutai: sells again.")
 	wantChanged(t, s, "moutai", "pause:x", "pause:the price is wrong, wait for me", "resume:it is mended")
@@ -255,9 +245,7 @@ func TestAnOvertakenChangeIsRefusedAndAskedAgain(t *testing.T) {
 		}
 		ids = append(ids, b.ID)
 	}
-	if len(ids) != 2 || ids[0] == ids[1] {
-		t.Errorf("the ids are %q, want two", ids)
-	}
+	browser.Check(t, len(ids) == 2 && ids[0] != ids[1], "the ids are %q, want two", ids)
 }
 
 // The operator's sign-in has ended, and somebody else signs in on the same tab.

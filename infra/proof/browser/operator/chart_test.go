@@ -34,9 +34,8 @@ func TestASaleIsShownOverTimeByItsCountAndByTheStacksMetrics(t *testing.T) {
 	s.look(tab, "#sale/moutai", "Feitian Moutai 53 %")
 	tab.WaitText("30 at most in 2 s. As counted", "Accepted 151, at most 100 a minute, at", "Refused 10,197, at most 6,000 a minute", "Busy or failed none.", "All sales of this stack together")
 	heights := browser.Eval[[]string](tab, "[...document.querySelectorAll('[data-line=accepted] i')].slice(29, 35).map((i) => i.dataset.h)")
-	if want := []string{"0", "20", "10", "0", "1", "0"}; !slices.Equal(heights, want) {
-		t.Errorf("the bars of the accepted are %q, want %q", heights, want)
-	}
+	want := []string{"0", "20", "10", "0", "1", "0"}
+	browser.Check(t, slices.Equal(heights, want), "the bars of the accepted are %q, want %q", heights, want)
 	lost = true
 	tab.Advance(61 * time.Second)
 	tab.WaitText("How purchases are answered is not known")

@@ -32,9 +32,8 @@ func TestSizesBecomeOneGroupOnceAndThePreviewFollows(t *testing.T) {
 	tab.Click(".making button.main")
 	tab.WaitText("Nothing is sent yet: see beside 12 fields")
 	said := browser.Eval[string](tab, "document.querySelectorAll('.making small.bad').length + ' fields, focus on ' + document.activeElement.id")
-	if sent := tab.Count("POST", "/operate/sales"); said != "12 fields, focus on new-id" || sent != 0 {
-		t.Errorf("%s, and %d creations sent; want 12 fields, focus on the first, and none", said, sent)
-	}
+	sent := tab.Count("POST", "/operate/sales")
+	browser.Check(t, said == "12 fields, focus on new-id" && sent == 0, "%s, and %d creations sent; want 12 fields, focus on the first, and none", said, sent)
 	set(tab, map[string]string{"name": "Trail Runner 9", "id": "trail-9", "sizes": "38: 20, 39=30", "price": "1299.5", "currency": "cny", "about": "Numbered.", "from": "2035-11-08T20:00", "until": "2035-11-10T20:00", "image": "https://images.example/a.jpg", "page": "", "minutes": "30", "rate": "", "hours": "4", "opens": "2035-11-09T20:00", "closes": "2035-11-14T20:00"})
 	tab.WaitText("CN¥1,299.50", "Enter the draw", "Numbered.", "Create 2 sales with 50 units", "at least 2 h 15 min after entering ends", "To be paid within 30 min", "$5.56")
 	tab.Click(".making button.main")
@@ -52,9 +51,8 @@ func TestSizesBecomeOneGroupOnceAndThePreviewFollows(t *testing.T) {
 	set(tab, map[string]string{"sizes": "38: 20, 39: 31, 40: 5"})
 	tab.Click(".making button.main")
 	tab.WaitText("Trail Runner 9 38: certain, it was there already with the same contents.", "Trail Runner 9 39: not done. the sale was created before with other contents, by alice on")
-	if sent, drafted := len(bodies(tab)), browser.Eval[string](tab, "sessionStorage.draft ?? ''"); sent != 4 || !strings.Contains(drafted, "39: 31") {
-		t.Errorf("%d creations are sent, want 2 and 2 again, and the draft is %s", sent, drafted)
-	}
+	sent, drafted := len(bodies(tab)), browser.Eval[string](tab, "sessionStorage.draft ?? ''")
+	browser.Check(t, sent == 4 && strings.Contains(drafted, "39: 31"), "%d creations are sent, want 2 and 2 again, and the draft is %s", sent, drafted)
 }
 
 // wantCreated fails the test unless the tab has sent these creations, each under one id: what all have, and what each has.
@@ -74,9 +72,8 @@ func wantCreated(t *testing.T, tab *browser.Tab, all object, each ...object) {
 	for _, one := range each {
 		maps.Copy(one, all)
 	}
-	if diff := cmp.Diff(each, got); diff != "" || len(ids) != len(each) {
-		t.Errorf("creations under %d ids (-want +got):\n%s", len(ids), diff)
-	}
+	diff := cmp.Diff(each, got)
+	browser.Check(t, diff == "" && len(ids) == len(each), "creations under %d ids (-want +got):\n%s", len(ids), diff)
 }
 
 // Of a field that is not as it must be nothing is rounded, cut or left out.
@@ -132,9 +129,8 @@ func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
 		tab.Click(".making button.main")
 		want := strings.TrimSuffix("new-id "+map[bool]string{true: "new-" + row.wrong}[row.wrong != ""], " ")
 		got := browser.Eval[string](tab, `[...document.querySelectorAll("[aria-invalid=true]")].map((e) => e.id).join(" ")`)
-		if price := tab.Text(".preview .price"); got != want || price != row.price {
-			t.Errorf("%v: marked are %q and the price shown is %q, want %q and %q", row.typed, got, price, want, row.price)
-		}
+		price := tab.Text(".preview .price")
+		browser.Check(t, got == want && price == row.price, "%v: marked are %q and the price shown is %q, want %q and %q", row.typed, got, price, want, row.price)
 	}
 	// What the browser takes for no value is not left out either.
 	set(tab, well)
@@ -162,9 +158,8 @@ func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
 	tab.Click("#foot button")
 	set(tab, map[string]string{"id": "shirt", "sizes": "大: 20, 小: 5", "opens": "2035-11-11T12:00", "closes": "2035-11-11T13:00"})
 	tab.Click("#foot button")
-	if got := browser.Eval[string](tab, "document.querySelector('#new-opens').value"); !strings.HasPrefix(got, "2035-11-11T20:00") {
-		t.Errorf("12:00 in UTC is %s in Shanghai", got)
-	}
+	got := browser.Eval[string](tab, "document.querySelector('#new-opens').value")
+	browser.Check(t, strings.HasPrefix(got, "2035-11-11T20:00"), "12:00 in UTC is %s in Shanghai", got)
 	browser.Eval[bool](tab, "(sessionStorage.token = '{\"expires\":0}', true)")
 	tab.WaitText("Your sign-in has ended.")
 	browser.Eval[bool](tab, "(sessionStorage.removeItem('token'), true)")
@@ -177,9 +172,8 @@ func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
 	browser.Gives[string](tab, "[...document.querySelectorAll('.sizes a')].map((a) => a.innerText).join()", "shirt 小,shirt 大", "the sizes are in the order")
 	tab.Open(s.URL + "/#create")
 	tab.Wait("document.querySelector('#new-id')?.value === '' && !document.querySelector('.making .notice')")
-	if one, err := s.book.Sale(t.Context(), "shirt-s2"); err != nil || instant(one.OpensAt) != "2035-11-11T12:00:00.000Z" {
-		t.Errorf("the second size is %v (%v)", one, err)
-	}
+	one, err := s.book.Sale(t.Context(), "shirt-s2")
+	browser.Check(t, err == nil && instant(one.OpensAt) == "2035-11-11T12:00:00.000Z", "the second size is %v (%v)", one, err)
 }
 
 func TestASaleIsCopiedWithEveryFieldAndAViewerHasNoForm(t *testing.T) {
@@ -196,9 +190,7 @@ func TestASaleIsCopiedWithEveryFieldAndAViewerHasNoForm(t *testing.T) {
 	tab.Answers("GET", "/operate/sales/wine", browser.Problem(503, "busy", ""), browser.Answer{Until: gate})
 	tab.Click("a[href='#create/wine']")
 	tab.WaitText("Loading")
-	if browser.Eval[bool](tab, "!!document.querySelector('form')") {
-		t.Error("the form is there before the copy")
-	}
+	browser.Check(t, !browser.Eval[bool](tab, "!!document.querySelector('form')"), "the form is there before the copy")
 	close(gate)
 	creates := func(id string, at map[string]string, all object, each ...object) {
 		t.Helper()
@@ -214,9 +206,8 @@ func TestASaleIsCopiedWithEveryFieldAndAViewerHasNoForm(t *testing.T) {
 		return browser.Eval[string](tab, fmt.Sprintf(`%q.split(" ").map((f) => Date.parse(document.querySelector("#new-" + f).value)).map((at, i, all) => (all[0] - at) / 36e5).join()`, fields))
 	}
 	tab.Wait(`document.querySelector("#new-price")?.value === "49"`)
-	if got := apart("closes opens"); got != "0,3" {
-		t.Errorf("the copy opens %s hours before it closes, want 3", got)
-	}
+	got := apart("closes opens")
+	browser.Check(t, got == "0,3", "the copy opens %s hours before it closes, want 3", got)
 	times := object{"opensAt": "2035-11-11T12:00:00.000Z", "closesAt": "2035-11-14T12:00:00.000Z"}
 	creates("wine-2", map[string]string{"opens": "2035-11-11T20:00", "closes": "2035-11-14T20:00"}, times, object{"saleId": "wine-2", "name": "Wine", "stock": 70.0, "price": 4900.0, "currency": "EUR",
 		"payWithin": 3600.0, "lateDays": 3.0, "about": "Red.\nDry.", "image": "https://images.example/w.jpg", "link": "https://shop.example/w"})
@@ -230,9 +221,8 @@ func TestASaleIsCopiedWithEveryFieldAndAViewerHasNoForm(t *testing.T) {
 		"draw": object{"enterFrom": instant(opens.Add(-48 * time.Hour)), "enterUntil": instant(opens.Add(-24 * time.Hour)), "keepHours": 6, "call": 2, "from": instant(opens), "until": instant(opens.Add(time.Hour))}})
 	tab.Open(s.URL + "/#create/lot")
 	tab.Wait("document.querySelector('#new-hours')?.value === '6'")
-	if got := apart("opens until from closes"); got != "0,24,48,-1" {
-		t.Errorf("entering ends and begins and the sale closes %s hours before the opening of a copied draw", got)
-	}
+	got = apart("opens until from closes")
+	browser.Check(t, got == "0,24,48,-1", "entering ends and begins and the sale closes %s hours before the opening of a copied draw", got)
 	creates("lot-2", map[string]string{"opens": "2035-11-11T20:00", "closes": "2035-11-14T20:00", "from": "2035-11-08T20:00", "until": "2035-11-10T20:00"}, times, object{"saleId": "lot-2", "name": "Lot", "stock": 1000.0,
 		"price": 100.0, "currency": "EUR", "payWithin": 600.0, "enterFrom": "2035-11-08T12:00:00.000Z", "enterUntil": "2035-11-10T12:00:00.000Z", "keepHours": 6.0})
 	s.look(tab, "#sale/lot", "Lot")

@@ -90,9 +90,8 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 		tab.WaitText(says)
 	}
 	rows := browser.Eval[[]string](tab, "[...document.querySelectorAll('.rows li')].map((r) => r.dataset.level)")
-	if want := []string{"red", "red", "red", "amber", "amber", "amber", "amber"}; !slices.Equal(rows, want) {
-		t.Errorf("the rows are %q, want the worst first", rows)
-	}
+	want := []string{"red", "red", "red", "amber", "amber", "amber", "amber"}
+	browser.Check(t, slices.Equal(rows, want), "the rows are %q, want the worst first", rows)
 	browser.Gives[string](tab, "document.querySelector('.rows a[href^=http]').href", "https://wiki.example/runbook#oldestpendingalarm", "the first row links to")
 	browser.Gives[int](tab, "document.querySelectorAll('.rows a[href=\"#refunds/sale/moutai\"]').length", 1, "rows that lead to the refunds")
 	tab.Answers("POST", "/operate/repairs", browser.Answer{Lost: true})
@@ -107,9 +106,8 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 	tab.Wait("document.querySelector('[data-key=deadLetters]').dataset.level === 'green'")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if got, want := strings.Join(s.repairs, " "), `{"action":"resend","saleId":"kettle"} {"action":"resend","saleId":"kettle"} {"action":"count","saleId":"kettle"} {"action":"redrive"}`; got != want {
-		t.Errorf("the repairs are %s, want %s", got, want)
-	}
+	repairs, calls := strings.Join(s.repairs, " "), `{"action":"resend","saleId":"kettle"} {"action":"resend","saleId":"kettle"} {"action":"count","saleId":"kettle"} {"action":"redrive"}`
+	browser.Check(t, repairs == calls, "the repairs are %s, want %s", repairs, calls)
 }
 
 func TestAWellStackSaysSoInOneLineAndAViewerHasNothingToPress(t *testing.T) {

@@ -107,9 +107,8 @@ func TestRefundsAreFoundChosenAndMarkedOnce(t *testing.T) {
 	tab.Answers("POST", "/operate/refunds", browser.Problem(503, "busy", "1"))
 	tab.Click("[data-key=mark]")
 	tab.WaitText("Mark 9 as refunded? CN¥13,501.35")
-	if n := marks(tab); n != 0 {
-		t.Errorf("%d marks before the answer", n)
-	}
+	n := marks(tab)
+	browser.Check(t, n == 0, "%d marks before the answer", n)
 	tab.Press(browser.Tabulator + browser.Tabulator + browser.Enter) // no
 	tab.Wait("document.activeElement.dataset.key === 'mark'")
 	tab.Press(browser.Enter)
@@ -242,16 +241,13 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	tab.Click("[data-key=asked] button.main")
 	tab.WaitText("249 marked · 1 marked before · 1 doubled · 2 unknown", "by carol: do not pay it back again")
 	tab.Axe()
-	if n := marks(tab); n != 3 {
-		t.Errorf("%d requests for 249 refunds, want 3: what is unknown is not sent", n)
-	}
+	n := marks(tab)
+	browser.Check(t, n == 3, "%d requests for 249 refunds, want 3: what is unknown is not sent", n)
 	tab.Click("[data-key=over] button:first-child")
 	tab.Wait("saved.length === 1")
 	answers := browser.Eval[string](tab, "saved[0]")
 	for _, want := range []string{`"'pi_moutai_0000",marked,"'stripe#pi_moutai_0000","'moutai","'20`, `"'stripe#pi_moutai_0003",doubled,`, `"'pi_9",unknown,`, `"'pi_moutai_0007",already,`} {
-		if !strings.Contains(answers, "\r\n"+want) {
-			t.Errorf("the answers lack %s: %.600s", want, answers)
-		}
+		browser.Check(t, strings.Contains(answers, "\r\n"+want), "the answers lack %s: %.600s", want, answers)
 	}
 	tab.WaitText("All are done.")
 	tab.Click("#done")
@@ -302,9 +298,7 @@ func TestAListMarksWhatIsDueInItsSaleAloneAndSaysHowMuchThatIs(t *testing.T) {
 	tab.Click("[data-key=over] button:last-child")
 	chooseFile(tab, "pi_wine_0000\n"+strings.Repeat(" ", 1<<10)+strings.Repeat("x", 900)+"\n", 3000)
 	tab.WaitText("stripe.csv, 6,000 lines", "5,998 doubled · 2 unknown", "pi_wine_0000 is no refund here")
-	if marks(tab) != 1 {
-		t.Error("what is unknown was sent")
-	}
+	browser.Check(t, marks(tab) == 1, "what is unknown was sent")
 }
 
 func TestAGroupIsPausedAndRecalledUnderOneIDAndEachSaleAnswers(t *testing.T) {
@@ -331,9 +325,8 @@ func TestAGroupIsPausedAndRecalledUnderOneIDAndEachSaleAnswers(t *testing.T) {
 	tab.Click("button.pause")
 	tab.WaitText("Certain. Trail Runner 7, size 9: paused", "Certain. Trail Runner 7, size 11: paused", "Not done. Trail Runner 7, size 10: pausing was refused", "Pause all 1")
 	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
-	if sent := bodies(tab); len(sent) != 1 {
-		t.Errorf("the changes are %q, want one body for all", sent)
-	}
+	sent := bodies(tab)
+	browser.Check(t, len(sent) == 1, "the changes are %q, want one body for all", sent)
 	tab.Click("p.others button.recall")
 	tab.Click("#take-runner-10")
 	tab.WaitText("Recall 2 of 3?")
@@ -349,7 +342,6 @@ func TestAGroupIsPausedAndRecalledUnderOneIDAndEachSaleAnswers(t *testing.T) {
 	wantChanged(t, s, "runner-10")
 	wantChanged(t, s, "runner-11", "pause:the price is wrong", "recall:the soles come off")
 	wantChanged(t, s, "moutai")
-	if sent := bodies(tab); len(sent) != 2 {
-		t.Errorf("the changes are %q, want one body for each", sent)
-	}
+	sent = bodies(tab)
+	browser.Check(t, len(sent) == 2, "the changes are %q, want one body for each", sent)
 }

@@ -56,9 +56,8 @@ func TestEveryViewIsForEverybody(t *testing.T) {
 				t.Helper()
 				tab.Wait(ready)
 				tab.Axe()
-				if over := browser.Eval[int](tab, "Math.max(...['html', 'dialog'].map((e) => document.querySelector(e)).map((e) => e.scrollWidth - e.clientWidth), ...[...document.querySelectorAll('.field input')].map((e) => 100 - e.offsetWidth))"); over > 0 {
-					t.Errorf("%s is %d pixels too wide, or a field too narrow", view, over)
-				}
+				over := browser.Eval[int](tab, "Math.max(...['html', 'dialog'].map((e) => document.querySelector(e)).map((e) => e.scrollWidth - e.clientWidth), ...[...document.querySelectorAll('.field input')].map((e) => 100 - e.offsetWidth))")
+				browser.Check(t, over <= 0, "%s is %d pixels too wide, or a field too narrow", view, over)
 			}
 			tab.Open(s.URL + "/")
 			examine("sales", "document.querySelectorAll('.card').length === 7 && document.querySelectorAll('.rows li').length === 9")
@@ -106,9 +105,7 @@ func TestWhatAReaderOpensStaysOpenWhenThePageIsBroughtUpToDate(t *testing.T) {
 	s.look(tab, "#sale/moutai", "Feitian Moutai 53 %")
 	tab.Click("summary")
 	tab.Advance(3 * time.Second)
-	if !browser.Eval[bool](tab, "document.querySelector('details').open") {
-		t.Error("what the numbers are is closed again")
-	}
+	browser.Check(t, browser.Eval[bool](tab, "document.querySelector('details').open"), "what the numbers are is closed again")
 }
 
 // The API's clock says when a sign-in ends, and not the device's.
@@ -210,12 +207,9 @@ func TestATranslationByTheBrowserStays(t *testing.T) {
 		told := browser.Eval[string](tab, `(told = () => [...document.querySelectorAll("title, main h1, main h2, main label, main dt, main button, main code, main [aria-label], main [translate=no]")]
 			.map((e) => e.textContent + (e.ariaLabel ?? "")).join("\n"))()`)
 		tab.Advance(3 * time.Second) // it is brought up to date every second
-		if now := browser.Eval[string](tab, "told()"); now != told || !strings.Contains(now, "~") {
-			t.Errorf("%q: the page has written over its translation:\n%s\nbefore:\n%s", tt.place, now, told)
-		}
-		if !strings.Contains(told, "\n"+tt.exact+"\n") {
-			t.Errorf("%q: %q is translated:\n%s", tt.place, tt.exact, told)
-		}
+		now := browser.Eval[string](tab, "told()")
+		browser.Check(t, now == told && strings.Contains(now, "~"), "%q: the page has written over its translation:\n%s\nbefore:\n%s", tt.place, now, told)
+		browser.Check(t, strings.Contains(told, "\n"+tt.exact+"\n"), "%q: %q is translated:\n%s", tt.place, tt.exact, told)
 	}
 }
 
@@ -244,20 +238,17 @@ func TestWhatIsWrongIsRedAndItsAgeGoesOn(t *testing.T) {
 	shows("hangs", "orders that hang · Runbook: OldestPendingAlarm")
 	shows("silent", "no count for 10 minutes · Runbook: ReconcileSilentAlarm")
 	tab.WaitText("1 with orders that hang · 1 with no count for 10 minutes")
-	if text := tab.Text("main"); strings.Contains(text, "all counted books balance") {
-		t.Errorf("the page says that all is well: %s", text)
-	}
+	text := tab.Text("main")
+	browser.Check(t, !strings.Contains(text, "all counted books balance"), "the page says that all is well: %s", text)
 	color := func(of string) string { return browser.Eval[string](tab, "getComputedStyle("+of+").color") }
 	for i, id := range []string{"hangs", "silent", "well"} {
 		badge := color("[...document.querySelectorAll('.card')].find((c) => c.innerText.includes('" + id + "')).querySelector('.badge')")
-		if bad := badge == color("document.querySelector('.troubles')"); bad != (i < 2) {
-			t.Errorf("%s: the state is %s", id, badge)
-		}
+		bad := badge == color("document.querySelector('.troubles')")
+		browser.Check(t, bad == (i < 2), "%s: the state is %s", id, badge)
 	}
 	links := browser.Eval[string](tab, "[...document.querySelectorAll('.troubles a')].map((a) => a.href).sort().join(' ')")
-	if want := "https://wiki.example/runbook#oldestpendingalarm https://wiki.example/runbook#tickets-the-functions"; links != want {
-		t.Errorf("the links are %s, want %s", links, want)
-	}
+	want := "https://wiki.example/runbook#oldestpendingalarm https://wiki.example/runbook#tickets-the-functions"
+	browser.Check(t, links == want, "the links are %s, want %s", links, want)
 }
 
 // Sizes with money in two currencies, of which one is beyond 2^53; one size was recalled.
@@ -307,9 +298,8 @@ func TestTextsOfOthersStayTexts(t *testing.T) {
 	tab.WaitText(evil("buyer"))
 	press(tab, "add")
 	tab.Wait("document.querySelector('dialog').open")
-	if n := browser.Eval[int](tab, "document.querySelectorAll('img, script:not([src]), main b b').length"); n != 0 || browser.Eval[string](tab, "document.title") == "hacked" {
-		t.Errorf("%d elements were made of texts", n)
-	}
+	n := browser.Eval[int](tab, "document.querySelectorAll('img, script:not([src]), main b b').length")
+	browser.Check(t, n == 0 && browser.Eval[string](tab, "document.title") != "hacked", "%d elements were made of texts", n)
 	for _, place := range []string{`#sale/<img src=x>`, "#sale/..%2f..", "#sale/", "#javascript:alert(1)", "#sale/%"} {
 		s.look(tab, place, "Sales")
 	}
