@@ -148,9 +148,9 @@ func TestAPageThatIsLookedAtAgainIsUpToDate(t *testing.T) {
 	tab.Open(shop.page("s"))
 	waitState(tab, "open")
 	browser.Eval[any](tab, "(look(true), pass(29))")
-	browser.Gives[[2]float64](tab, "(look(false), look(true), pass(0))", [2]float64{1, 1}, "asked for after half a minute")
+	browser.Gives(tab, "(look(false), look(true), pass(0))", [2]float64{1, 1}, "asked for after half a minute")
 	browser.Eval[any](tab, "pass(600)")
-	browser.Gives[[2]float64](tab, "(window.changed = true, look(false), pass(1))", [2]float64{2, 2}, "asked for after ten minutes, sale and claim")
+	browser.Gives(tab, "(window.changed = true, look(false), pass(1))", [2]float64{2, 2}, "asked for after ten minutes, sale and claim")
 	waitState(tab, "confirmed")
 }
 

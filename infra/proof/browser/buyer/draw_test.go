@@ -283,7 +283,7 @@ func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 			t.Errorf("the page shows the dice: %t", shows)
 		}
 	}
-	browser.Gives[string](tab, "dice.href", fmt.Sprintf("https://api.drand.sh/v2/beacons/quicknet/rounds/%d", round), "the dice are at")
+	browser.Gives(tab, "dice.href", fmt.Sprintf("https://api.drand.sh/v2/beacons/quicknet/rounds/%d", round), "the dice are at")
 	tab.Click("#copy")
 	tab.WaitText("Copied ✓")
 	if taken := browser.Eval[string](tab, "taken"); !strings.Contains(taken, l.leaf.String()) || !strings.Contains(taken, l.nonce.String()) || !strings.Contains(taken, user) {

@@ -81,7 +81,7 @@ func TestTheOtherTabsHearOfAnOrder(t *testing.T) {
 	waitFor(t, tab, "open")
 	browser.Eval[any](tab, "other.postMessage('')")
 	waitState(tab, "confirmed")
-	browser.Gives[int](tab, "heard", 0, "times that who has heard of an order tells of it, which tabs would do endlessly")
+	browser.Gives(tab, "heard", 0, "times that who has heard of an order tells of it, which tabs would do endlessly")
 }
 
 // The order arrives after the reloaded page has looked for it, and takes the last unit.

@@ -35,7 +35,7 @@ func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
 	tab.Press(browser.Enter)
 	tab.Wait("location.pathname === '/_local/authorize' && document.querySelector('input') && goods.innerText === '" + saleID + "'")
 	tab.Axe()
-	browser.Gives[string](tab, "document.querySelector('main a').href", shop.page(saleID), "the way back is")
+	browser.Gives(tab, "document.querySelector('main a').href", shop.page(saleID), "the way back is")
 	query, err := url.ParseQuery(browser.Eval[string](tab, "location.search.slice(1)"))
 	if err != nil || query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(query.Get("code_challenge")) != 43 ||
 		!strings.HasSuffix(query.Get("state"), ".s."+saleID) || len(query.Get("state")) != 43+len(".s."+saleID) || len(query.Get("nonce")) != 43 || query.Get("redirect_uri") != shop.Stack.API+"/signin" || !strings.Contains(" "+query.Get("scope")+" ", " openid ") {
@@ -48,11 +48,11 @@ func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
 	tab.Press(user)
 	tab.Press(browser.Enter)
 	waitState(tab, "open")
-	browser.Gives[string](tab, "location.href", shop.page(saleID), "the buyer is at")
+	browser.Gives(tab, "location.href", shop.page(saleID), "the buyer is at")
 	focus(button)
 	tab.Press(browser.Space)
 	waitState(tab, "confirmed")
-	browser.Gives[string](tab, "document.activeElement.id", "line", "the focus is on")
+	browser.Gives(tab, "document.activeElement.id", "line", "the focus is on")
 	if got, want := tab.Text("#order"), saleID+"\nOrder id "+shop.claim(t, saleID, user).OrderID; got != want || tab.Text(button) != "" {
 		t.Errorf("the page says %q and has the button %q, want %q and none", got, tab.Text(button), want)
 	}
@@ -167,7 +167,7 @@ func TestARenewalIsTriedOnceAMinute(t *testing.T) {
 	browser.Eval[any](tab, "sessionStorage.removeItem('token')")
 	close(slow)
 	time.Sleep(200 * time.Millisecond)
-	browser.Gives[string](tab, "sessionStorage.token ?? ''", "", "who has signed out is signed in again")
+	browser.Gives(tab, "sessionStorage.token ?? ''", "", "who has signed out is signed in again")
 }
 
 // never is the answer of who does not answer.

@@ -71,7 +71,7 @@ func TestWhatIsSoldIsShownAndNothingOfElsewhere(t *testing.T) {
 	browser.Check(t, got == "CN¥899.00, Order for CN¥899.00", "%q on the page and on the button", got)
 	got = tab.Text("#about")
 	browser.Check(t, got == "<b>Numbered</b>\nHand-made.", "the text is %q", got)
-	browser.Gives[string](tab, "link.href + ' ' + link.rel + ' ' + document.querySelector('#picture img').alt", "https://shop.example/a noreferrer Trail Runner", "link and picture")
+	browser.Gives(tab, "link.href + ' ' + link.rel + ' ' + document.querySelector('#picture img').alt", "https://shop.example/a noreferrer Trail Runner", "link and picture")
 	left, bar := tab.Text("#left"), browser.Eval[float64](tab, "bar.position")
 	browser.Check(t, strings.HasPrefix(left, "120 of 300 left at ") && bar == 0.4, "%q, %v of the bar", left, bar)
 	for _, scheme := range []string{"dark", "light"} {
@@ -110,7 +110,7 @@ func TestNothingMovesWhileThePageLoads(t *testing.T) {
 			tab.Before(`window.moved = 0; new PerformanceObserver((list) => { for (const { value } of list.getEntries()) moved += value }).observe({ type: "layout-shift", buffered: true })`)
 			shows(tab, "", "", "") // the pictures
 			tab.Open(address)
-			browser.Gives[string](tab, "document.title", "Trail Runner", "the title is")
+			browser.Gives(tab, "document.title", "Trail Runner", "the title is")
 			waitState(tab, "open")
 			tab.Wait("document.querySelector('#picture img').naturalWidth > 0")
 			moved := browser.Eval[float64](tab, "new Promise((done) => setTimeout(() => done(moved), 100))")
@@ -134,7 +134,7 @@ func TestTheSalesOfAGroupAreOneChoiceAndOneOrder(t *testing.T) {
 		t.Fatalf("the page shows %q", got)
 	}
 	tab.Click(button) // orders nothing: it leads to the choice
-	browser.Gives[string](tab, "document.activeElement.name", "size", "the button leads to")
+	browser.Gives(tab, "document.activeElement.name", "size", "the button leads to")
 	wantKeys(t, tab)
 	choose(tab, "43")
 	examine(t, tab, "open", "The sale is open.")
@@ -186,7 +186,7 @@ func TestATileSaysWhatBecameOfIt(t *testing.T) {
 	for id, want := range map[string]string{"tiles": "Size, 9 Paused, 9.5 Recalled, 10 7 left, 11 Sold out; Select size", "shirts": "Your choice, 小 7 left, M 7 left, 大 7 left, XL 7 left; Select one", "tickets": "Your choice, Friday 7 left, Saturday 7 left; Select one"} {
 		tab.Open(shop.Stack.API + "/g/" + id)
 		hasRead(tab)
-		browser.Gives[string](tab, `[...sizes.children].map((e) => e.innerText.replaceAll("\n", " ").trim()).join(", ") + "; " + act.innerText`, want, "the choice is")
+		browser.Gives(tab, `[...sizes.children].map((e) => e.innerText.replaceAll("\n", " ").trim()).join(", ") + "; " + act.innerText`, want, "the choice is")
 	}
 }
 

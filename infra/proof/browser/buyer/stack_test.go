@@ -197,7 +197,7 @@ const (
 // waitFor fails the test unless the page has the state now.
 func waitFor(t testing.TB, tab *browser.Tab, state string) {
 	t.Helper()
-	browser.Gives[string](tab, "main.dataset.state", state, "the page is")
+	browser.Gives(tab, "main.dataset.state", state, "the page is")
 }
 
 // order opens the page of a sale that is open, and presses its button.

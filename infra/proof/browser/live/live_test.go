@@ -72,7 +72,7 @@ func TestTheLiveViewShowsASaleFromItsFirstUnitToItsReceipt(t *testing.T) {
 		|| setTimeout(() => done(0), 1000))`); moved >= 0.1 {
 		t.Errorf("the layout shifts by %v while the page is loaded, want less than 0.1", moved)
 	}
-	browser.Gives[string](v.Tab, "document.getElementById('buyers-page').getAttribute('href')", "/s/demo", "the buyers' page is at")
+	browser.Gives(v.Tab, "document.getElementById('buyers-page').getAttribute('href')", "/s/demo", "the buyers' page is at")
 
 	v.Click("#buy button")
 	v.reads("said", "alice has a unit")

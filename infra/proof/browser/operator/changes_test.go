@@ -146,7 +146,7 @@ func TestWhoMayOnlyLookHasNothingToPress(t *testing.T) {
 	for place, heading := range map[string]string{"": "Sales", "#sale/moutai": "Moutai"} {
 		s.look(tab, place, heading)
 		tab.WaitText("dave may look")
-		browser.Gives[int](tab, "document.querySelectorAll('.pause, .others button, .pausing').length", 0, "%s: actions for a viewer", place)
+		browser.Gives(tab, "document.querySelectorAll('.pause, .others button, .pausing').length", 0, "%s: actions for a viewer", place)
 	}
 	none := s.tab(t, "buyer eve")
 	s.look(none, "", "Sales")
@@ -187,7 +187,7 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 		s.by(t, "carol", "moutai", true, object{"id": fmt.Sprint("c", i), "action": "add", "stock": float64(i)})
 		browser.Eval[bool](tab, `dispatchEvent(new Event("online"))`)
 		tab.WaitText(fmt.Sprintf("carol added %d unit", i))
-		browser.Gives[int](tab, "document.querySelectorAll('#main [data-tone=news]').length", i, "pieces of news of carol's additions")
+		browser.Gives(tab, "document.querySelectorAll('#main [data-tone=news]').length", i, "pieces of news of carol's additions")
 	}
 	var body struct{ ID string }
 	sent := bodies(tab)
@@ -299,7 +299,7 @@ func TestAnActOnAGroupIsOfTheSalesThatWereThereWhenItWasBegun(t *testing.T) {
 
 	tab.Click("p.others button.recall")
 	tab.WaitText("Recall 5 of 5?")
-	browser.Gives[int](tab, "document.querySelectorAll('.sizes input').length", 5, "of 6 sales may be chosen: nothing of a draft is sold")
+	browser.Gives(tab, "document.querySelectorAll('.sizes input').length", 5, "of 6 sales may be chosen: nothing of a draft is sold")
 	adds(13)
 	tab.WaitText("Recall 5 of 6?")
 	s.by(t, "carol", "runner-9", true, object{"id": "c", "action": "recall", "note": "x"})

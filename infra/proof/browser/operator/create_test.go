@@ -145,7 +145,7 @@ func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
 	browser.Eval[bool](tab, `((b) => !(b.click(), b.click()))(document.querySelector(".making button.main"))`) // as impatience does
 	tab.WaitText("Lamp 大: certain, it is there.", "All are created: see the group")
 	set(tab, map[string]string{"id": "next"}) // of which nothing is created yet
-	browser.Gives[string](tab, "document.querySelector('.making a[href^=\"#group/\"]').hash", "#group/"+long, "the link to the created group leads to")
+	browser.Gives(tab, "document.querySelector('.making a[href^=\"#group/\"]').hash", "#group/"+long, "the link to the created group leads to")
 	wantCreated(t, tab, object{"action": "create", "limitGroup": long, "price": 1999.0, "currency": "JPY", "payWithin": 75.0, "lateDays": 7.0, "opensAt": "2035-03-24T19:00:00.000Z", "closesAt": "2035-03-27T18:00:00.000Z"},
 		object{"saleId": long[:61] + "-38", "name": "Lamp 38", "stock": 20.0}, object{"saleId": long[:61] + "-s2", "name": "Lamp 大", "stock": 5.0})
 }
@@ -169,7 +169,7 @@ func TestWhatIsTypedStaysTheSameInUTCAndOverASignIn(t *testing.T) {
 	tab.Click("a[href='#group/shirt']")
 	tab.Wait("document.querySelector('[data-key=receipt]')?.innerText.endsWith('not counted yet')")
 	tab.Wait("document.title === 'shirt · Sales'")
-	browser.Gives[string](tab, "[...document.querySelectorAll('.sizes a')].map((a) => a.innerText).join()", "shirt 小,shirt 大", "the sizes are in the order")
+	browser.Gives(tab, "[...document.querySelectorAll('.sizes a')].map((a) => a.innerText).join()", "shirt 小,shirt 大", "the sizes are in the order")
 	tab.Open(s.URL + "/#create")
 	tab.Wait("document.querySelector('#new-id')?.value === '' && !document.querySelector('.making .notice')")
 	one, err := s.book.Sale(t.Context(), "shirt-s2")
@@ -235,5 +235,5 @@ func TestASaleIsCopiedWithEveryFieldAndAViewerHasNoForm(t *testing.T) {
 		object{"saleId": "runner-2-10", "name": "Trail Runner 7, size 10", "stock": 20.0})
 	viewer := s.tab(t, "viewer dave")
 	s.look(viewer, "#create", "Sales")
-	browser.Gives[int](viewer, "document.querySelectorAll('form.making, a[href^=\"#create\"]').length", 0, "ways for a viewer to create a sale")
+	browser.Gives(viewer, "document.querySelectorAll('form.making, a[href^=\"#create\"]').length", 0, "ways for a viewer to create a sale")
 }

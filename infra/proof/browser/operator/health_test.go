@@ -92,8 +92,8 @@ func TestAnIncidentIsSeenAtOnceAndWhatToPress(t *testing.T) {
 	rows := browser.Eval[[]string](tab, "[...document.querySelectorAll('.rows li')].map((r) => r.dataset.level)")
 	want := []string{"red", "red", "red", "amber", "amber", "amber", "amber"}
 	browser.Check(t, slices.Equal(rows, want), "the rows are %q, want the worst first", rows)
-	browser.Gives[string](tab, "document.querySelector('.rows a[href^=http]').href", "https://wiki.example/runbook#oldestpendingalarm", "the first row links to")
-	browser.Gives[int](tab, "document.querySelectorAll('.rows a[href=\"#refunds/sale/moutai\"]').length", 1, "rows that lead to the refunds")
+	browser.Gives(tab, "document.querySelector('.rows a[href^=http]').href", "https://wiki.example/runbook#oldestpendingalarm", "the first row links to")
+	browser.Gives(tab, "document.querySelectorAll('.rows a[href=\"#refunds/sale/moutai\"]').length", 1, "rows that lead to the refunds")
 	tab.Answers("POST", "/operate/repairs", browser.Answer{Lost: true})
 	pressIn(tab, "OldestPendingAlarm")
 	tab.WaitText("2 messages sent again, 47 pending.")
@@ -119,10 +119,10 @@ func TestAWellStackSaysSoInOneLineAndAViewerHasNothingToPress(t *testing.T) {
 	s.look(tab, "", "Sales")
 	tab.Size(360, 900)
 	tab.WaitText("✓ All is well")
-	browser.Gives[int](tab, "[...document.querySelectorAll('.signs li')].filter((l) => l.offsetHeight).length", 0, "signs on a phone in which nothing is wrong")
+	browser.Gives(tab, "[...document.querySelectorAll('.signs li')].filter((l) => l.offsetHeight).length", 0, "signs on a phone in which nothing is wrong")
 	s.feels(ill())
 	tab.WaitText("An accepted order has had no id")
 	s.add("shoe", "Shoe", object{"state": "PAUSED", "paused": true})
 	tab.WaitText("Shoe: Nobody can buy: it is paused.")
-	browser.Gives[int](tab, "document.querySelectorAll('.rows button').length", 0, "buttons for a viewer")
+	browser.Gives(tab, "document.querySelectorAll('.rows button').length", 0, "buttons for a viewer")
 }

@@ -53,7 +53,7 @@ func TestAnOrderIsCancelledOnceFromItsBuyersStory(t *testing.T) {
 	tab.Type("#moved", "the box is torn")
 	tab.Click(".cancelling button.main")
 	tab.WaitText("Certain. Moutai: order " + order + " is cancelled; its payment stripe#pi_1 goes back; its unit: kept from everybody.")
-	browser.Gives[string](tab, "document.querySelector('.badge').dataset.state + ' ' + [...document.querySelectorAll('dl time')].map((t) => t.innerText).includes('?')", "OPEN false", "the sale after the cancellation of an order")
+	browser.Gives(tab, "document.querySelector('.badge').dataset.state + ' ' + [...document.querySelectorAll('dl time')].map((t) => t.innerText).includes('?')", "OPEN false", "the sale after the cancellation of an order")
 	close(gate)
 	tab.Wait("document.querySelector('.story').innerText.includes('Cancelled') && !document.querySelector('button.cancel')")
 	sent := bodies(tab)

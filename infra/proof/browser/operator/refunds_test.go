@@ -121,7 +121,7 @@ func TestRefundsAreFoundChosenAndMarkedOnce(t *testing.T) {
 	viewer := s.tab(t, "viewer dave")
 	s.look(viewer, "#refunds/sale/moutai", "Refunds")
 	viewer.WaitText("111 due")
-	browser.Gives[int](viewer, "document.querySelectorAll('.refunds input, [data-key=mark], #file').length", 0, "ways to mark for a viewer")
+	browser.Gives(viewer, "document.querySelectorAll('.refunds input, [data-key=mark], #file').length", 0, "ways to mark for a viewer")
 }
 
 func TestASaleWithoutReadableRefundsHidesNoOther(t *testing.T) {
@@ -310,7 +310,7 @@ func TestAGroupIsPausedAndRecalledUnderOneIDAndEachSaleAnswers(t *testing.T) {
 	tab.Before(noteBodies)
 	s.look(tab, "", "Sales")
 	tab.Wait("document.querySelectorAll('.card').length === 2")
-	browser.Gives[string](tab, "[...document.querySelectorAll('.sizes a')].map((a) => a.innerText.split(' ').pop()).join()", "9,10,11", "the sizes are in the order")
+	browser.Gives(tab, "[...document.querySelectorAll('.sizes a')].map((a) => a.innerText.split(' ').pop()).join()", "9,10,11", "the sizes are in the order")
 	tab.Click("a[href='#group/runner']")
 	waitHeading(tab, "runner")
 	tab.WaitText("CN¥3,897.00")
