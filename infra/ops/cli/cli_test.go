@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"flashsale/infra/ops/target/targettest"
 )
 
 // seat is a terminal at which somebody sits and types nothing.
@@ -91,10 +93,7 @@ func TestARangeHasItsEnds(t *testing.T) {
 
 func TestWhetherAFileCanBeWrittenIsFoundOutWithoutATrace(t *testing.T) {
 	folder := t.TempDir()
-	kept := filepath.Join(folder, "kept")
-	if err := os.WriteFile(kept, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kept := targettest.File(t, filepath.Join(folder, "kept"), "x")
 	for name, want := range map[string]int{kept: ExitFine, filepath.Join(folder, "new"): ExitFine, folder: ExitUsage, filepath.Join(folder, "none", "new"): ExitUsage} {
 		if got := Code(CanWrite("report", name)); got != want {
 			t.Errorf("%s: exit %d, want %d", name, got, want)

@@ -80,7 +80,7 @@ func (b *bench) checkout() (folder string) {
 	b.t.Helper()
 	folder = b.t.TempDir()
 	for _, file := range []string{"template.yaml", "infra/samconfig.toml"} {
-		writeFile(b.t, filepath.Join(folder, file), own(b.t, file))
+		targettest.File(b.t, filepath.Join(folder, file), own(b.t, file))
 	}
 	b.t.Chdir(folder)
 	return folder
@@ -91,16 +91,16 @@ func (b *bench) release(version string) (folder string) {
 	b.t.Helper()
 	folder = b.t.TempDir()
 	for _, f := range functions(b.t, filepath.Join(root, "template.yaml"), nil) {
-		writeFile(b.t, filepath.Join(folder, f.id+".zip"), f.id)
+		targettest.File(b.t, filepath.Join(folder, f.id+".zip"), f.id)
 	}
 	template := string(packaged.Template([]byte(own(b.t, "template.yaml"))))
-	writeFile(b.t, filepath.Join(folder, "template.yaml"), strings.Replace(template, "Value: "+sale.ProgramVersion, "Value: "+version, 1))
-	writeFile(b.t, filepath.Join(folder, "samconfig.toml"), own(b.t, "infra/samconfig.toml"))
+	targettest.File(b.t, filepath.Join(folder, "template.yaml"), strings.Replace(template, "Value: "+sale.ProgramVersion, "Value: "+version, 1))
+	targettest.File(b.t, filepath.Join(folder, "samconfig.toml"), own(b.t, "infra/samconfig.toml"))
 	list, err := packaged.List(folder)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	writeFile(b.t, filepath.Join(folder, packaged.Sums), string(list))
+	targettest.File(b.t, filepath.Join(folder, packaged.Sums), string(list))
 	b.t.Chdir(b.t.TempDir())
 	return folder
 }
@@ -200,7 +200,7 @@ func TestSamAsksBeforeProdIsChangedAndTakesASecretThatIsGiven(t *testing.T) {
 	b.checkout()
 	const secret = "0123456789abcdef0123456789abcdef"
 	file := filepath.Join(t.TempDir(), "secret")
-	writeFile(t, file, "OriginSecret="+secret+"\nCreateFront=own\n")
+	targettest.File(t, file, "OriginSecret="+secret+"\nCreateFront=own\n")
 	words := []string{"stack", "deploy", "--env", "prod", "--parameters", "CreateUserPool=true AlarmEmail=ops@example.com", "--parameters", "file://" + file}
 	b.refused(cli.ExitUsage, "OriginSecret is a secret, and everybody on this machine can read a command line", append(words, "--parameters", "OriginSecret="+secret)...)
 	b.refused(cli.ExitUsage, "--parameters: read parameters: open none: no such file", append(words, "--parameters", "file://none")...)
@@ -300,7 +300,7 @@ func TestAReleaseIsDeployedFromAnyFolderWithoutBuilding(t *testing.T) {
 			words = words[:5]
 		case "in a checkout":
 			days = "14"
-			writeFile(t, filepath.Join(b.checkout(), "infra", "samconfig.toml"), strings.Replace(own(t, "infra/samconfig.toml"), "LogRetentionDays=7", "LogRetentionDays="+days, 1))
+			targettest.File(t, filepath.Join(b.checkout(), "infra", "samconfig.toml"), strings.Replace(own(t, "infra/samconfig.toml"), "LogRetentionDays=7", "LogRetentionDays="+days, 1))
 		}
 		code, out, errs := b.run(t.Context(), words...)
 		calls := b.sam()

@@ -15,25 +15,19 @@ import (
 
 	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/target/targettest"
 )
 
 // root is the repository's top folder, absolute: tests change theirs.
 var root, _ = filepath.Abs("../../..")
 
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // build writes the template and a program for every function, as sam build does.
 func build(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "template.yaml"), own(t, "template.yaml"))
+	targettest.File(t, filepath.Join(folder, "template.yaml"), own(t, "template.yaml"))
 	for _, f := range functions(t, filepath.Join(root, "template.yaml"), nil) {
-		writeFile(t, filepath.Join(folder, f.id, "bootstrap"), programs[f.id])
+		targettest.File(t, filepath.Join(folder, f.id, "bootstrap"), programs[f.id])
 	}
 	return folder
 }
@@ -93,7 +87,7 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 				t.Fatalf("%q occurs %d times in the template", c.was, n)
 			}
 			path, parameters = filepath.Join(t.TempDir(), "template.yaml"), nil
-			writeFile(t, path, strings.Replace(text, c.was, c.is, 1))
+			targettest.File(t, path, strings.Replace(text, c.was, c.is, 1))
 		}
 		var got []string
 		for i, f := range functions(t, path, parameters) {
@@ -123,7 +117,7 @@ func TestTheTemplateThatIsDeployedDiffersOnlyInItsFingerprints(t *testing.T) {
 	for name, text := range map[string][]byte{"as it is built": built, "of a release": packaged.Template(built)} {
 		folder := build(t, nil)
 		file := filepath.Join(folder, "template.yaml")
-		writeFile(t, file, string(text))
+		targettest.File(t, file, string(text))
 		if err := errors.Join(fingerprinted(folder, all), fingerprinted(folder, all)); err != nil { // a repeat puts in the same
 			t.Fatal(err)
 		}

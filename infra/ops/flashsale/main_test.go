@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flashsale/infra/ops/cli"
+	"flashsale/infra/ops/target/targettest"
 )
 
 var update = flag.Bool("update", false, "write the page of all commands")
@@ -136,10 +137,7 @@ func TestWhatCannotBeMeantIsOneSentence(t *testing.T) {
 
 func TestShellsCompleteWhatThereIsAndNeverAnError(t *testing.T) {
 	t.Setenv("FLASHSALE_URL", "http://127.0.0.1:1")
-	config := filepath.Join(t.TempDir(), "samconfig.toml")
-	if err := os.WriteFile(config, []byte("version = 0.1\n[dev.deploy.parameters]\nstack_name = \"d\"\n[prod.deploy.parameters]\nstack_name = \"p\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := targettest.File(t, filepath.Join(t.TempDir(), "samconfig.toml"), "version = 0.1\n[dev.deploy.parameters]\nstack_name = \"d\"\n[prod.deploy.parameters]\nstack_name = \"p\"\n")
 	for line, want := range map[string]string{
 		"completion bash": "# bash completion", "completion zsh": "#compdef flashsale", "completion fish": "# fish completion",
 		"__complete sale pa": "pause\t", "__complete sale list -o ''": "table\njson\ncsv\n:4\n", "__complete plan -o ''": "table\njson\n:4\n",

@@ -55,11 +55,11 @@ func TestARehearsalLoadsASaleAndShowsTheReceipt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, url := opened(t, c.flaws)
-			o := &options{open: func(_ context.Context, t trial) (_ books.DynamoDB, _ string, err error) {
+			o := &options{open: func(saleID string) (_ books.DynamoDB, err error) {
 				if c.table != nil {
-					err = c.table(h.db, t.sale)
+					err = c.table(h.db, saleID)
 				}
-				return h.db, "ShopTable", err
+				return h.db, err
 			}}
 			code, out, page := loaded(t, o.rehearsing(&target.Flags{URL: url}), "--stock", "5")
 			if code != c.code || !strings.Contains(page, c.page) || strings.Contains(out+page, "token-of-1") {

@@ -42,8 +42,8 @@ type options struct {
 	tokens                    io.Reader // of the file, if there is one
 	seed                      uint64
 	crowd
-	// open opens the table for the receipt; nil: the system's.
-	open func(context.Context, trial) (books.DynamoDB, string, error)
+	// open opens the table for a sale's receipt; nil: the system's.
+	open func(saleID string) (books.DynamoDB, error)
 }
 
 // crowd is how buyers behave.

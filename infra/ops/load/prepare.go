@@ -44,9 +44,15 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 			return t, err
 		}
 	}
-	if err := t.find(ctx, o); err != nil {
+	w, err := o.where.Wanted()
+	if err != nil {
 		return t, err
 	}
+	w.Transport = transport(o.inflight, o.allowRemote)
+	if t.at, err = target.Find(ctx, w); err != nil {
+		return t, err
+	}
+	t.system = t.at.System
 	if o.tokens == nil {
 		if err := fetchTokens(ctx, t.system.Client, visits, stderr); err != nil {
 			return t, err
@@ -61,18 +67,6 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 	now := time.Now()
 	made.ID, made.OpensAt, made.ClosesAt = t.sale, now.Add(-time.Second), now.Add(open)
 	return t, t.system.Seed(ctx, made)
-}
-
-// find finds the system: a stack on AWS or the local one.
-func (t *trial) find(ctx context.Context, o options) error {
-	w, err := o.where.Wanted()
-	if err != nil {
-		return err
-	}
-	w.Transport = transport(o.inflight, o.allowRemote)
-	found, err := target.Find(ctx, w)
-	t.system, t.at = found.System, found
-	return err
 }
 
 // fetchTokens gets a token for each buyer.

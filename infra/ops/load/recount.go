@@ -28,33 +28,26 @@ type recount struct {
 func (o *options) receipt(ctx context.Context, t trial, stderr io.Writer) recount {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
-	open := openTable
-	if o.open != nil {
-		open = o.open
+	var db books.DynamoDB
+	var err error
+	switch {
+	case o.open != nil:
+		db, err = o.open(t.sale)
+	case t.system.Local:
+		db = launch.Table(t.system.DynamoDB)
+	default:
+		db = dynamodb.NewFromConfig(t.at.AWS)
 	}
-	db, table, err := open(ctx, t)
-	if err != nil {
-		return recountOf(nil, err)
+	var r *books.Receipt
+	if err == nil {
+		show, clear := cli.Progress(stderr, "claims")
+		r, err = books.Recount(ctx, db, t.system.Table, t.sale, books.Options{Progress: show})
+		clear()
 	}
-	show, clear := cli.Progress(stderr, "claims")
-	r, err := books.Recount(ctx, db, table, t.sale, books.Options{Progress: show})
-	clear()
-	return recountOf(r, err)
-}
-
-func recountOf(r *books.Receipt, err error) recount {
 	if err != nil {
 		return recount{text: "no receipt: " + cli.OneLine(target.Explain(err)).Error(), broken: true}
 	}
 	var text strings.Builder
 	r.Print(&text)
 	return recount{text: strings.TrimSpace(text.String()), made: true, broken: !r.Balanced}
-}
-
-// openTable opens the system's table.
-func openTable(_ context.Context, t trial) (books.DynamoDB, string, error) {
-	if t.system.Local {
-		return launch.Table(t.system.DynamoDB), t.system.Table, nil
-	}
-	return dynamodb.NewFromConfig(t.at.AWS), t.system.Table, nil
 }

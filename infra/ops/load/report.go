@@ -98,7 +98,7 @@ func (r *report) Charts() []drawn {
 		var lines []chart.Line
 		for _, q := range at {
 			lines = append(lines, r.line(fmt.Sprintf("p%g", q), func(s second) float64 {
-				if of(s).count() == 0 {
+				if of(s).TotalCount() == 0 {
 					return math.NaN()
 				}
 				return float64(of(s).at(q)) / float64(time.Millisecond)

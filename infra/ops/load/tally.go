@@ -19,20 +19,18 @@ const longestLatency = int64(20 * time.Minute / time.Microsecond)
 
 // latencies is a histogram of durations in microseconds with 2 significant digits (1 %);
 // there is one for every second of a run.
-type latencies struct{ h *hdrhistogram.Histogram }
+type latencies struct{ *hdrhistogram.Histogram }
 
 func newLatencies() latencies { return latencies{hdrhistogram.New(1, longestLatency, 2)} }
 
 func (l latencies) record(d time.Duration) {
 	// The value is clamped to the range, so this cannot fail.
-	_ = l.h.RecordValue(min(max(d.Microseconds(), 1), longestLatency))
+	_ = l.RecordValue(min(max(d.Microseconds(), 1), longestLatency))
 }
 
 func (l latencies) at(quantile float64) time.Duration {
-	return time.Duration(l.h.ValueAtQuantile(quantile)) * time.Microsecond
+	return time.Duration(l.ValueAtQuantile(quantile)) * time.Microsecond
 }
-
-func (l latencies) count() int64 { return l.h.TotalCount() }
 
 // What is measured, with the names in reports.
 const (
@@ -172,11 +170,11 @@ func (t *tally) report(title string, settings [][2]string, findings []books.Find
 	r := report{
 		Title: title, Settings: settings, Took: time.Since(t.start).Round(100 * time.Millisecond),
 		Outcomes: t.all.breakdown(), Polls: t.polls.breakdown(), seconds: t.seconds,
-		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].count(), GivenUp: t.givenUp, Unconfirmed: t.lost,
+		Accepted: t.all[client.Accepted], Confirmed: t.latest[toOrderID].TotalCount(), GivenUp: t.givenUp, Unconfirmed: t.lost,
 	}
 	for i, l := range t.latest {
 		r.Latencies = append(r.Latencies, latencyRow{
-			measured[i], l.count(), l.at(50), l.at(90), l.at(99), l.at(99.9), time.Duration(l.h.Max()) * time.Microsecond,
+			measured[i], l.TotalCount(), l.at(50), l.at(90), l.at(99), l.at(99.9), time.Duration(l.Max()) * time.Microsecond,
 		})
 	}
 	for _, s := range t.seconds {

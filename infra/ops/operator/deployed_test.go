@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,13 +39,8 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 		fmt.Fprint(w, answer)
 	})
 	targettest.Stack(t, map[string]string{"OperateFunctionName": "shop-Operate"})
-	config = filepath.Join(t.TempDir(), "samconfig.toml")
 	section := "[%s.deploy.parameters]\nstack_name = %q\nregion = %q\n"
-	file := fmt.Sprintf(section+section, "dev", "shop", targettest.Region, "other", "none", targettest.Region)
-	if err := os.WriteFile(config, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return config, calls
+	return file(t, fmt.Sprintf(section+section, "dev", "shop", targettest.Region, "other", "none", targettest.Region)), calls
 }
 
 // inDev runs a command on the stack of the environment dev.

@@ -39,7 +39,12 @@ func verifyDraw(ctx context.Context, p *target, o options, out *terminal) error 
 	if err != nil {
 		return err
 	}
-	v.compareNotes(o["roll"], round)
+	if roll := o["roll"]; roll != "" && roll != v.Sale.Roll.String() {
+		v.wrong("you noted the roll %s before the dice, but it is %s now: the roll was changed", roll, v.Sale.Roll)
+	}
+	if round != 0 && round != v.Sale.Round {
+		v.wrong("you noted round %d before the dice, but it is %d now: the dice were chosen again", round, v.Sale.Round)
+	}
 	v.print()
 	if own != nil {
 		v.printTurn(user, *own)
@@ -76,15 +81,6 @@ func (v *verifying) line(name, format string, args ...any) {
 
 func (v *verifying) wrong(format string, args ...any) {
 	v.Wrong = append(v.Wrong, fmt.Sprintf(format, args...))
-}
-
-func (v *verifying) compareNotes(roll string, round uint64) {
-	if roll != "" && roll != v.Sale.Roll.String() {
-		v.wrong("you noted the roll %s before the dice, but it is %s now: the roll was changed", roll, v.Sale.Roll)
-	}
-	if round != 0 && round != v.Sale.Round {
-		v.wrong("you noted round %d before the dice, but it is %d now: the dice were chosen again", round, v.Sale.Round)
-	}
 }
 
 func (v *verifying) print() {

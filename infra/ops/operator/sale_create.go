@@ -95,9 +95,12 @@ func preview(ctx context.Context, p *target, sales []wanted, out *terminal) erro
 			exists = w.among(exist.Sales)
 		}
 		if exists != "unknown" && exists != "no" {
-			err := p.compare(ctx, w)
-			if sale.CodeOf(err) == sale.Conflicting && refused == nil {
-				refused = p.notCreated(w, err)
+			book, err := p.ledger(ctx)
+			if err == nil {
+				err = book.CompareCreation(ctx, w.Creation)
+			}
+			if other, _ := errors.AsType[*sale.Error](err); sale.CodeOf(err) == sale.Conflicting && refused == nil {
+				refused = cli.Bad(fmt.Errorf("NOT CREATED: %s: %s (%s prints what is there)", w.SaleID, other.Detail, p.flashsale("sale export "+w.SaleID)))
 			} else if err != nil && sale.CodeOf(err) != sale.Conflicting {
 				unknown = fmt.Errorf("whether %s was created so could not be found out: %w", w.SaleID, err)
 			}
@@ -141,21 +144,6 @@ func preview(ctx context.Context, p *target, sales []wanted, out *terminal) erro
 		}
 	}
 	return cmp.Or(refused, unknown)
-}
-
-// compare refuses a sale of a file that was created before with other contents, by what the table has of its creation.
-func (p *target) compare(ctx context.Context, w wanted) error {
-	book, err := p.ledger(ctx)
-	if err != nil {
-		return err
-	}
-	return book.CompareCreation(ctx, w.Creation)
-}
-
-// notCreated is a bad answer: why the stack refuses a sale of a file.
-func (p *target) notCreated(w wanted, err error) error {
-	refused, _ := errors.AsType[*sale.Error](err)
-	return cli.Bad(fmt.Errorf("NOT CREATED: %s: %s (%s prints what is there)", w.SaleID, refused.Detail, p.flashsale("sale export "+w.SaleID)))
 }
 
 // among says whether the sale is among those that exist: in part, if its creation was cut off, which the same

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,6 +25,7 @@ import (
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/target"
+	"flashsale/infra/ops/target/targettest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -194,11 +194,7 @@ func (w *world) newer(saleID string) {
 // file is a new file with that text.
 func file(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return targettest.File(t, filepath.Join(t.TempDir(), "f"), text)
 }
 
 // at runs a command line on a target. Without an out, stdout is said with stderr, in their order.

@@ -11,22 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/ops/target/targettest"
 	"flashsale/shared/sale"
 )
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestTheSameProgramGivesTheSameZip(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	program, made := filepath.Join(folder, "bootstrap"), [2][]byte{}
 	for i := range made {
-		writeFile(t, program, "a program")
+		targettest.File(t, program, "a program")
 		err := errors.Join(os.Chmod(program, os.FileMode(0o600+i*0o155)), os.Chtimes(program, time.Time{}, time.Unix(int64(i)*1e9, 0)), zipped(program, filepath.Join(folder, "zip")))
 		if err == nil {
 			made[i], err = os.ReadFile(filepath.Join(folder, "zip"))
@@ -58,14 +52,14 @@ func TestNoReleaseIsMadeOfATreeThatNobodyCouldFindAgain(t *testing.T) {
 		}
 	}
 	changelog := filepath.Join(folder, "infra/docs/CHANGELOG.md")
-	writeFile(t, changelog, "# Changelog\n\n## 0.0.1 - 2026-11-11: x\n")
+	targettest.File(t, changelog, "# Changelog\n\n## 0.0.1 - 2026-11-11: x\n")
 	refused("no git clone", "")
 	git("init", "-q")
 	refused("1 files are not committed, such as ?? infra/", "")
 	git("add", "-A")
 	git("commit", "-qm", "x")
 	refused("CHANGELOG.md has no section of "+sale.ProgramVersion, "")
-	writeFile(t, changelog, "# Changelog\n\n## "+sale.ProgramVersion+" - 2026-11-11: x\n")
+	targettest.File(t, changelog, "# Changelog\n\n## "+sale.ProgramVersion+" - 2026-11-11: x\n")
 	git("commit", "-qam", "x")
 	refused("", "")
 	refused("the tag is v0.0.1, but shared/sale/version.go says", "v0.0.1")

@@ -24,6 +24,7 @@ import (
 	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/deploy/price"
 	"flashsale/infra/ops/target"
+	"flashsale/infra/ops/target/targettest"
 )
 
 func wished(users int, stock int64, peak float64) wish {
@@ -310,9 +311,7 @@ func applied(t *testing.T) output {
 	t.Helper()
 	o := output{to: target.Flags{Config: filepath.Join(t.TempDir(), "samconfig.toml"), Env: "dev"}, opens: opens, out: io.Discard}
 	text := "[dev.deploy.parameters]\nregion = \"us-east-1\"\nparameter_overrides = [\"CreateUserPool=true\"]\n"
-	if err := os.WriteFile(o.to.Config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	targettest.File(t, o.to.Config, text)
 	return o
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,10 +64,7 @@ func as(t *testing.T, profile string, services http.HandlerFunc) {
 	t.Helper()
 	targettest.Account(t, services)
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "config"), []byte(profiles), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"HOME": home, "AWS_CONFIG_FILE": filepath.Join(home, "config"), "AWS_ACCESS_KEY_ID": "", "AWS_PROFILE": profile} {
+	for name, value := range map[string]string{"HOME": home, "AWS_CONFIG_FILE": targettest.File(t, filepath.Join(home, "config"), profiles), "AWS_ACCESS_KEY_ID": "", "AWS_PROFILE": profile} {
 		t.Setenv(name, value)
 	}
 	pause = 0
@@ -80,15 +76,10 @@ func as(t *testing.T, profile string, services http.HandlerFunc) {
 func token(t *testing.T, expires time.Time, refresh string) {
 	t.Helper()
 	path, err := ssocreds.StandardCachedTokenFilepath("shop")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(path, fmt.Appendf(nil, `{"accessToken":"t","expiresAt":%q,"clientId":"c","clientSecret":"s"%s}`, expires.UTC().Format(time.RFC3339), refresh), 0o600)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	targettest.File(t, path, fmt.Sprintf(`{"accessToken":"t","expiresAt":%q,"clientId":"c","clientSecret":"s"%s}`, expires.UTC().Format(time.RFC3339), refresh))
 }
 
 // assumed is STS's answer to AssumeRole, and stack CloudFormation's to DescribeStacks.

@@ -3,6 +3,7 @@ package targettest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,6 +25,15 @@ func Program(t *testing.T, name, script string) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+}
+
+// File writes a file, and makes the folders above it.
+func File(t *testing.T, path, text string) (same string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // Offline takes every way to an AWS account away.
