@@ -13,21 +13,15 @@ import (
 
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
-// byParameter reports whether a value is a number parameter's, or AWS::NoValue. -1, which removes a limit, is
-// below the schema's minimum, so it cannot be the parameter's lower bound.
-func byParameter(tmpl template, n node, parameter string) bool {
-	all := alternatives(n)
-	declared := tmpl.at("Parameters", parameter)
-	isNumber := declared.at("Type").text() == "Number" || strings.HasSuffix(declared.at("AllowedPattern").text(), "[0-9]*)$")
-	return len(all) == 2 && slices.Contains(all[0].references(), parameter) && all[1].target() == "AWS::NoValue" && isNumber
-}
-
 // A flood of GETs must not use up the capacity of purchases and orders.
 func TestCapacityIsReservedAndTheTableWarmedByParameters(t *testing.T) {
 	tmpl := parseTemplate(t, templateFile)
 	table := tmpl.at("Resources.LedgerTable.Properties")
 	for place, parameter := range map[string]string{"WarmThroughput": "WarmWriteUnitsPerSecond", "OnDemandThroughput": "MaxWriteRequestUnits"} {
-		if !byParameter(tmpl, table.at(place), parameter) || tmpl.at("Parameters", parameter, "Default").text() != "0" {
+		// -1, which removes a limit, is below the schema's minimum, so it cannot be the parameter's lower bound.
+		all, declared := alternatives(table.at(place)), tmpl.at("Parameters", parameter)
+		isNumber := declared.at("Type").text() == "Number" || strings.HasSuffix(declared.at("AllowedPattern").text(), "[0-9]*)$")
+		if len(all) != 2 || !slices.Contains(all[0].references(), parameter) || all[1].target() != "AWS::NoValue" || !isNumber || declared.at("Default").text() != "0" {
 			table.errorf(t, "%s is not %s's, or not left out by default", place, parameter)
 		}
 	}

@@ -147,7 +147,11 @@ func startShared() (*system, error) {
 	s.routes = described.API.Routes
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if a, err := s.plain.Sale(context.Background(), "demo"); err == nil && a.Status == http.StatusOK {
-			return s, s.learnKey()
+			key, err := os.ReadFile(filepath.Join(s.data, "issuer-key.pem"))
+			if err == nil {
+				s.key, err = jwt.ParseRSAPrivateKeyFromPEM(key)
+			}
+			return s, err
 		}
 	}
 	return nil, errors.New("the schedule seeds no demonstration sale")
@@ -339,16 +343,6 @@ func (v visit) enqueue(hidden int32, bodies ...string) {
 }
 
 func (s *system) issuer() string { return s.API + "/_local" }
-
-// learnKey reads the issuer's private key from the stack's folder.
-func (s *system) learnKey() error {
-	text, err := os.ReadFile(filepath.Join(s.data, "issuer-key.pem"))
-	if err != nil {
-		return err
-	}
-	s.key, err = jwt.ParseRSAPrivateKeyFromPEM(text)
-	return err
-}
 
 // audience is the audience of the local stack's tokens.
 const audience = "flashsale-local"
