@@ -70,13 +70,10 @@ func IsFile(flag, name, why string) error {
 	return nil
 }
 
-// onTerminal is a stream that says itself whether it is a terminal, for tests.
-type onTerminal interface{ OnTerminal() bool }
-
 // IsTerminal reports whether somebody sits at a stream.
 func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
-	case onTerminal:
+	case interface{ OnTerminal() bool }: // of a test
 		return s.OnTerminal()
 	case interface{ Fd() uintptr }:
 		return term.IsTerminal(int(s.Fd()))

@@ -111,27 +111,24 @@ func TestAnInterruptedDemonstrationHasNoReceipt(t *testing.T) {
 	_, url := opened(t, flaws{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out := &cancelOnWrite{text: "answers to", cancel: cancel}
+	var out strings.Builder
 	c := small(t, url)
-	c.SetOut(out)
-	c.SetErr(out)
+	c.SetErr(&out)
+	c.SetOut(writing(func(p []byte) {
+		if out.Write(p); strings.HasPrefix(string(p), "answers to") {
+			cancel()
+		}
+	}))
 	if code := cli.Execute(ctx, c, nil); code != cli.ExitUnknown || strings.Contains(out.String(), "receipt of sale") || !strings.Contains(out.String(), "demo: interrupted; ") {
-		t.Errorf("exit %d\n%s", code, out)
+		t.Errorf("exit %d\n%s", code, &out)
 	}
 }
 
-// cancelOnWrite calls cancel when the text is printed.
-type cancelOnWrite struct {
-	strings.Builder
-	text   string
-	cancel context.CancelFunc
-}
+type writing func(p []byte)
 
-func (c *cancelOnWrite) Write(p []byte) (int, error) {
-	if strings.HasPrefix(string(p), c.text) {
-		c.cancel()
-	}
-	return c.Builder.Write(p)
+func (w writing) Write(p []byte) (int, error) {
+	w(p)
+	return len(p), nil
 }
 
 func TestTheWinnersWaitAsLongAsALostMessageMayTake(t *testing.T) {

@@ -63,7 +63,7 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 	if o.demo {
 		made.Name, open = "demo", saleTime
 	}
-	t.sale = newSaleID(made.Name)
+	t.sale = made.Name + "-" + strings.ToLower(rand.Text()[:12])
 	now := time.Now()
 	made.ID, made.OpensAt, made.ClosesAt = t.sale, now.Add(-time.Second), now.Add(open)
 	return t, t.system.Seed(ctx, made)
@@ -89,8 +89,6 @@ func fetchTokens(ctx context.Context, c *client.Client, visits []visit, stderr i
 // userName is the user of a visit. A token from a file has another user, whom only its reader
 // knows.
 func userName(i int) string { return fmt.Sprintf("buyer-%06d", i) }
-
-func newSaleID(name string) string { return name + "-" + strings.ToLower(rand.Text()[:12]) }
 
 // readTokens reads a token for each buyer, one per line. It ignores the rest; with too few,
 // two buyers would be the same user.

@@ -35,10 +35,6 @@ func (l *line) breaks(format string, args ...any) {
 	l.broken = append(l.broken, fmt.Sprintf(format, args...))
 }
 
-func allHold(lines []line) bool {
-	return !slices.ContainsFunc(lines, func(l line) bool { return len(l.broken) > 0 })
-}
-
 // audit checks every promise that one rush can test. It has no side effects.
 func audit(e evidence) []line {
 	told := func(outcomes ...client.Outcome) string {
@@ -61,25 +57,21 @@ func audit(e evidence) []line {
 		{promise: "P7", says: "order ids rise with confirmation time", figure: e.duration()},
 		{promise: "P8", says: "every accepted order is confirmed", figure: cli.Thousands(e.pending()) + " orders pending"},
 	}
+	of := func(promise string) int {
+		return slices.IndexFunc(lines, func(l line) bool { return slices.Contains(strings.Fields(l.promise), promise) })
+	}
 	for _, f := range slices.Concat(e.findings, e.history.Findings(), e.history.Compare(e.books)) {
-		enter(lines, f, "P2")
+		if i := of(f.Promise); i >= 0 {
+			lines[i].breaks("%s", f.Text)
+		} else {
+			lines[of("P2")].breaks("%s", f)
+		}
 	}
 	rising := &lines[slices.IndexFunc(lines, func(l line) bool { return strings.HasPrefix(l.says, "order ids rise") })]
 	for _, f := range e.history.CompareOrder(e.books, e.readAt) {
 		rising.breaks("%s", f.Text)
 	}
 	return lines
-}
-
-// enter adds a finding to the first line of its promise, or to that of rest if it has none.
-func enter(lines []line, f books.Finding, rest string) {
-	for i := range lines {
-		if slices.Contains(strings.Fields(lines[i].promise), f.Promise) {
-			lines[i].breaks("%s", f.Text)
-			return
-		}
-	}
-	lines[slices.IndexFunc(lines, func(l line) bool { return l.promise == rest })].breaks("%s", f)
 }
 
 // distinct counts the claims with different values, without those whose value is empty.

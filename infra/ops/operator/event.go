@@ -22,11 +22,6 @@ const (
 	maxListed  = 50
 )
 
-// publisher is the part of the event bus that republish uses. It repeats its calls itself.
-type publisher interface {
-	Publish(ctx context.Context, events []sale.Event) []error
-}
-
 // republish publishes every event of a sale again, as the table has it, or with --unknown the
 // refunds due of unknown orders. Each event has the id and the content that it had before,
 // but for the user of who was erased since, so those who have it ignore it (P26).
@@ -48,7 +43,7 @@ func republish(ctx context.Context, p *target, o options, out *terminal) error {
 			return err
 		}
 	}
-	r := republishing{bus: bus, out: out}
+	r := republishing{bus: bus.Publish, out: out}
 	var clear func()
 	r.show, clear = out.progress("events")
 	publish := func(events []sale.Event) error { return r.publish(ctx, events) }
@@ -71,7 +66,7 @@ func republish(ctx context.Context, p *target, o options, out *terminal) error {
 }
 
 type republishing struct {
-	bus  publisher
+	bus  func(ctx context.Context, events []sale.Event) []error // it repeats its calls itself
 	out  io.Writer
 	show func(done, about int64)
 	// events is how many were read; those that are neither published nor refused were not tried
@@ -112,7 +107,7 @@ func (r *republishing) publishOnce(ctx context.Context, events []sale.Event) []e
 	for from := 0; from < len(events); from += publishAtOnce {
 		to := min(from+publishAtOnce, len(events))
 		group.Go(func() error {
-			copy(errs[from:to], r.bus.Publish(ctx, events[from:to]))
+			copy(errs[from:to], r.bus(ctx, events[from:to]))
 			return nil
 		})
 	}

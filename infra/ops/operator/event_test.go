@@ -18,14 +18,14 @@ import (
 	"flashsale/shared/sale"
 )
 
-type busOf func(e sale.Event) error
-
-func (b busOf) Publish(_ context.Context, events []sale.Event) []error {
-	errs := make([]error, len(events))
-	for i, e := range events {
-		errs[i] = b(e)
+// busOf publishes events by one.
+func busOf(one func(e sale.Event) error) func(context.Context, []sale.Event) []error {
+	return func(_ context.Context, events []sale.Event) (errs []error) {
+		for _, e := range events {
+			errs = append(errs, one(e))
+		}
+		return errs
 	}
-	return errs
 }
 
 func TestEveryEventIsPublishedOrListed(t *testing.T) {

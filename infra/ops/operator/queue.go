@@ -28,10 +28,6 @@ const (
 	dropHide    = dropLimit + time.Minute
 )
 
-type claims interface {
-	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
-}
-
 func showQueue(ctx context.Context, p *target, _ options, out *terminal) error {
 	d, err := p.deadLetters(ctx)
 	if err == nil {
@@ -95,12 +91,12 @@ func (p *target) deadLetters(ctx context.Context) (*deadLetters, error) {
 		return nil, err
 	}
 	client, queue, err := p.deadLetterQueue(ctx)
-	return &deadLetters{client: client, book: book, queue: queue, found: map[string]*group{}}, err
+	return &deadLetters{client: client, claim: book.Claim, queue: queue, found: map[string]*group{}}, err
 }
 
 type deadLetters struct {
 	client *sqs.Client
-	book   claims
+	claim  func(ctx context.Context, saleID, user string) (sale.Claim, error)
 	queue  string
 	drop   bool // delete poison messages; otherwise look only
 
@@ -193,7 +189,7 @@ func (d *deadLetters) walk(ctx context.Context, limit int, hide time.Duration, o
 
 // settle handles one message by its fate and reports whether it stays in the queue.
 func (d *deadLetters) settle(ctx context.Context, body, handle string, out io.Writer) (stays bool, err error) {
-	f, why := orderq.FateOf(ctx, d.book.Claim, body)
+	f, why := orderq.FateOf(ctx, d.claim, body)
 	why = string(f) + ": " + why
 	g := d.found[why]
 	if g == nil {

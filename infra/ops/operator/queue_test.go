@@ -21,18 +21,19 @@ import (
 	"flashsale/shared/sale"
 )
 
-// held are the claims of a table, by user; for the user "busy" the table does not answer.
-type held map[string]sale.Claim
-
-func (h held) Claim(_ context.Context, _, user string) (sale.Claim, error) {
-	if user == "busy" {
-		return sale.Claim{}, sale.Fail(sale.Busy, errors.New("throttled"))
+// held finds the claims of alice and bob; for the user "busy" the table does not answer.
+func held(_ context.Context, _, user string) (c sale.Claim, err error) {
+	switch user {
+	case "alice":
+		c.ID = "C1"
+	case "bob":
+		c.ID, c.OrderID = "C2", 7
+	case "busy":
+		err = sale.Fail(sale.Busy, errors.New("throttled"))
+	default:
+		err = sale.Refuse(sale.OrderNotFound, "")
 	}
-	c, ok := h[user]
-	if !ok {
-		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "")
-	}
-	return c, nil
+	return c, err
 }
 
 // dead makes a dead-letter queue with these messages, and says which it still has.
@@ -44,10 +45,9 @@ func dead(t *testing.T, bodies ...string) (d *deadLetters, left func() []string)
 		server.Close()
 		h.Close()
 	})
-	d = &deadLetters{queue: h.URL + "/000000000000/dead", found: map[string]*group{}, client: awssqs.New(awssqs.Options{
+	d = &deadLetters{claim: held, queue: h.URL + "/000000000000/dead", found: map[string]*group{}, client: awssqs.New(awssqs.Options{
 		BaseEndpoint: &h.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})}
-	d.book = held{"alice": {ID: "C1"}, "bob": {ID: "C2", OrderID: 7}}
 	if err := server.Create("dead", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,11 @@ const callerTime = 3 * time.Second
 // owner of the credentials, as STS gives it, on the local stack or if that is not known in time in that
 // of this machine's user. The function takes the name as it is told.
 func (p *Target) Operator(ctx context.Context) client.Operator {
-	o := client.Operator{Client: p.Client, Actor: machineUser()}
+	o := client.Operator{Client: p.Client, Actor: os.Getenv("USER")}
+	if u, err := user.Current(); err == nil {
+		o.Actor = cmp.Or(u.Username, o.Actor)
+	}
+	o.Actor = cmp.Or(o.Actor, "operator")
 	if p.Stack != "" {
 		ctx, cancel := context.WithTimeout(ctx, callerTime)
 		defer cancel()
@@ -31,11 +35,4 @@ func (p *Target) Operator(ctx context.Context) client.Operator {
 		}
 	}
 	return o
-}
-
-func machineUser() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return cmp.Or(os.Getenv("USER"), "operator")
 }

@@ -57,14 +57,6 @@ type shown struct {
 // goods are what is paid for, as flashsale shows them.
 type goods struct{ Name, Image string }
 
-// goodsOf asks flashsale for what a sale sells. A page without a picture is better than none.
-func (s *shop) goodsOf(ctx context.Context, saleID string) (g goods) {
-	if text := s.read(ctx, "/sales/"+url.PathEscape(saleID)); json.Unmarshal(text, &g) != nil {
-		return goods{}
-	}
-	return g
-}
-
 // read returns what flashsale shows everybody at a path, nil if that cannot be had.
 func (s *shop) read(ctx context.Context, path string) []byte {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -156,8 +148,11 @@ func (s *shop) show(w http.ResponseWriter, r *http.Request, status int, title, t
 
 // shownOf adds what a link that the shop has signed leads to: the sale's picture, and the way back.
 func (s *shop) shownOf(r *http.Request, what shown) shown {
-	saleID := r.URL.Query().Get("sale")
-	what.goods, what.Back = s.goodsOf(r.Context(), saleID), s.flashsale+"/s/"+url.PathEscape(saleID)
+	saleID := url.PathEscape(r.URL.Query().Get("sale"))
+	what.Back = s.flashsale + "/s/" + saleID
+	if json.Unmarshal(s.read(r.Context(), "/sales/"+saleID), &what.goods) != nil {
+		what.goods = goods{} // a page without a picture is better than none
+	}
 	return what
 }
 
