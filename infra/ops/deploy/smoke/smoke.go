@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -56,14 +57,15 @@ func (r Round) Run(ctx context.Context) []Row {
 	buy := func(token, key string) call {
 		return func(ctx context.Context) (client.Answer, error) { return c.Buy(ctx, r.Sale, token, key) }
 	}
-	page, mine := get(c, "/sales/"+r.Sale, ""), func(token string) call { return get(c, "/sales/"+r.Sale+"/orders/me", token) }
+	sale := "/sales/" + url.PathEscape(r.Sale)
+	page, mine := get(c, sale, ""), func(token string) call { return get(c, sale+"/orders/me", token) }
 
 	t := table{ctx: ctx, bound: r.Bound}
 	t.check("open sale's page", "200 OPEN", page, func(a client.Answer) bool {
 		return a.Status == 200 && a.Claim.SaleID == r.Sale && a.Claim.State == "OPEN"
 	})
 	r.view(&t, c)
-	t.check("unknown sale's page", "404 sale-not-found", get(c, "/sales/"+r.Sale+"-none", ""), is(404, "sale-not-found"))
+	t.check("unknown sale's page", "404 sale-not-found", get(c, sale+"-none", ""), is(404, "sale-not-found"))
 	t.check("purchase without token", "401", buy("", ""), is(401, ""))
 	t.check("purchase with forged token", "401", buy(forged, ""), is(401, ""))
 	t.check("claim without token", "401", mine(""), is(401, ""))
@@ -87,7 +89,7 @@ func (r Round) Run(ctx context.Context) []Row {
 	}
 	if id != "" {
 		// The order's item is written after its claim.
-		t.wait("the order", "200, same claim", get(c, "/orders/"+id, r.Token), func(a client.Answer) bool { return a.Status == 200 && own(a) && a.Claim.SaleID == r.Sale })
+		t.wait("the order", "200, same claim", get(c, "/orders/"+url.PathEscape(id), r.Token), func(a client.Answer) bool { return a.Status == 200 && own(a) && a.Claim.SaleID == r.Sale })
 		t.check("the order without token", "401", get(c, "/orders/"+id, ""), is(401, ""))
 		r.pay(&t, c, id)
 		t.check("the order, not paid", "200 CONFIRMED", mine(r.Token), func(a client.Answer) bool {
