@@ -114,7 +114,7 @@ func (l *Log) FatalIf(errs ...error) {
 	os.Exit(1)
 }
 
-// named says which service of which release writes the line.
+// named says which service of which version writes the line.
 func (l *Log) named() (m members) {
 	m.text("service", l.service)
 	m.text("version", sale.ProgramVersion)
