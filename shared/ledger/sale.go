@@ -29,6 +29,14 @@ func (l *Ledger) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
 	return l.saleWithin(ctx, table.MaxTries, saleID)
 }
 
+// Latest returns the sale as it is now, or fails as Sale does.
+func (l *Ledger) Latest(ctx context.Context, saleID string) (sale.Sale, error) {
+	if err := l.readConsistently(ctx, table.MaxTries, l.views.of(saleID), saleID); err != nil {
+		return sale.Sale{}, err
+	}
+	return l.Sale(ctx, saleID)
+}
+
 func (l *Ledger) saleWithin(ctx context.Context, tries int, saleID string) (sale.Sale, error) {
 	v := l.views.of(saleID)
 	s := v.load(l.now())

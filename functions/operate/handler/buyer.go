@@ -58,8 +58,10 @@ type line struct {
 	amount
 	Reason string `json:"reason,omitempty"` // of a refund
 	By     string `json:"by,omitempty"`     // whom it was released or cancelled
-	Unit   string `json:"unit,omitempty"`
-	Note   string `json:"note,omitempty"`
+	// Expected is the state in which it was cancelled.
+	Expected sale.ClaimState `json:"expected,omitempty"`
+	Unit     string          `json:"unit,omitempty"`
+	Note     string          `json:"note,omitempty"`
 
 	at time.Time
 }
@@ -73,6 +75,20 @@ func (s *story) now(l line) { s.Lines = append(s.Lines, l) }
 
 func (s *story) say(l line) { s.ForBuyer = append(s.ForBuyer, l) }
 
+// order tells what happened to the order of an id.
+func (h *Handler) order(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
+	id, err := httpapi.OrderID(&req.Request)
+	if err != nil {
+		return nil, err
+	}
+	event.Text("orderId", orderid.String(id))
+	found, err := h.ledger.Order(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return h.tell(ctx, found.SaleID, found.User)
+}
+
 // buyer tells what happened to one buyer's order.
 func (h *Handler) buyer(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
 	saleID, err := saleOf(req, event)
@@ -84,12 +100,16 @@ func (h *Handler) buyer(ctx context.Context, req *request, event *telemetry.Even
 			"a user id is 1 to 128 printable characters, or up to 255 of ASCII, without a blank at either end")
 	}
 	event.Text("user", req.user)
-	s, err := h.ledger.Sale(ctx, saleID)
+	return h.tell(ctx, saleID, req.user)
+}
+
+func (h *Handler) tell(ctx context.Context, saleID, user string) (any, error) {
+	s, err := h.ledger.Latest(ctx, saleID)
 	if err != nil {
 		return nil, err
 	}
-	told := &story{SaleID: saleID, User: req.user, State: "NONE"}
-	claim, err := h.ledger.Claim(ctx, saleID, req.user)
+	told := &story{SaleID: saleID, User: user, State: "NONE"}
+	claim, err := h.ledger.Claim(ctx, saleID, user)
 	switch {
 	case sale.CodeOf(err) == sale.OrderNotFound:
 		err = h.tellNone(ctx, told, s)
@@ -192,7 +212,8 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 			told.add(c.ReleasedAt, line{Kind: "released", By: string(c.ReleasedBy)})
 		} else {
 			told.add(cancelled.At, line{
-				Kind: "cancelled", By: cancelled.Actor, Unit: string(cancelled.Unit), Note: cancelled.Note,
+				Kind: "cancelled", ChangeID: cancelled.ID, By: cancelled.Actor,
+				Expected: cancelled.Expected, Unit: string(cancelled.Unit), Note: cancelled.Note,
 			})
 		}
 		told.say(line{Kind: map[sale.ClaimState]string{sale.Expired: "expired", sale.Cancelled: "cancelled"}[state]})

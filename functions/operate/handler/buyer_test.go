@@ -168,7 +168,7 @@ func TestAnOrderIsCancelledOnceAndItsStoryTellsByWhom(t *testing.T) {
 			t.Errorf("got %s", r.Body)
 		}
 		if got := f.storyOf(t, "alice"); cmp.Diff(got[5:], []string{
-			`2026-01-01T00:00:08.000Z cancelled {"by":"kim","note":"moved away","unit":"kept"}`,
+			`2026-01-01T00:00:08.000Z cancelled {"by":"kim","changeId":"c","expected":"PAID","note":"moved away","unit":"kept"}`,
 			`2026-01-01T00:00:08.000Z refunded {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_1"}`,
 			"--", "cancelled", `2026-01-01T00:00:08.000Z refunded {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_1"}`,
 		}) != "" {

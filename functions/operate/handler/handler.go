@@ -31,7 +31,7 @@ type Ledger interface {
 	Standings(ctx context.Context, drained bool) ([]ledger.Standing, error)
 	Standing(ctx context.Context, saleID string) (ledger.Standing, int64, error)
 	Trail(ctx context.Context, saleID string, most int) ([]sale.Change, bool, error)
-	Sale(ctx context.Context, saleID string) (sale.Sale, error)
+	Latest(ctx context.Context, saleID string) (sale.Sale, error)
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 	OrderedIn(ctx context.Context, group, user string) (saleID string, err error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)

@@ -78,6 +78,7 @@ func routesOf(h *Handler) map[string]route {
 		"GET /operate/sales/{saleId}":               {viewer, h.sale},
 		"GET /operate/sales/{saleId}/changes":       {viewer, h.trail},
 		"GET /operate/sales/{saleId}/buyers/{user}": {viewer, h.buyer},
+		"GET /operate/orders/{orderId}":             {viewer, h.order},
 		"POST /operate/sales/{saleId}/changes":      {operator, h.change},
 		"POST /operate/sales":                       {operator, h.create},
 		"GET /operate/health":                       {viewer, h.health},

@@ -17,7 +17,7 @@ func (h *Handler) trail(ctx context.Context, req *request, event *telemetry.Even
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.ledger.Sale(ctx, saleID)
+	s, err := h.ledger.Latest(ctx, saleID)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (h *Handler) trail(ctx context.Context, req *request, event *telemetry.Even
 	}
 	page := wire.Trail{SaleID: saleID, Edits: s.Edits, Changes: []httpapi.Change{}, More: more}
 	for _, one := range changes {
-		page.Edits = max(page.Edits, one.Number) // the sale may be of two seconds ago
+		page.Edits = max(page.Edits, one.Number) // of a change since the sale was read
 		page.Changes = append(page.Changes, httpapi.ChangeOf(one))
 	}
 	return page, nil

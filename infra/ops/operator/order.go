@@ -23,18 +23,17 @@ func showOrder(ctx context.Context, p *target, o options, out *terminal) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	_, inGroup := o["group"]
+	var answer json.RawMessage
+	var err error
 	switch bySale := o["sale"] != "" || inGroup; {
 	case o["order"] != "" && (bySale || o["buyer"] != ""), o["order"] == "" && !(bySale && o["buyer"] != ""):
 		return cli.Usagef("give the id of the order, or --buyer with --sale or --group")
 	case o["order"] != "":
-		found, _, err := p.order(ctx, o)
-		if err != nil {
-			return err
-		}
-		o["sale"], o["buyer"] = found.SaleID, found.User
+		answer, err = p.order(ctx, o["order"])
+	default:
+		err = p.read(ctx, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["buyer"]}, nil, &answer)
 	}
-	var answer json.RawMessage
-	if err := p.read(ctx, "/operate/sales/{saleId}/buyers/{user}", map[string]string{"saleId": o["sale"], "user": o["buyer"]}, nil, &answer); err != nil {
+	if err != nil {
 		return err
 	}
 	if out.is(cli.JSON) {
@@ -45,10 +44,23 @@ func showOrder(ctx context.Context, p *target, o options, out *terminal) error {
 		return err
 	}
 	if o["order"] != "" || inGroup {
-		fmt.Fprintf(out, "%s in sale %s\n", o["buyer"], o["sale"])
+		fmt.Fprintf(out, "%s in sale %s\n", told.field("user"), told.field("saleId"))
 	}
-	told.print(out, func() string { return p.whyPending(ctx, o["sale"]) })
+	told.print(out, func() string { return p.whyPending(ctx, told.field("saleId")) })
 	return nil
+}
+
+// order is the story of an order.
+func (p *target) order(ctx context.Context, given string) (story json.RawMessage, err error) {
+	id, err := orderid.Parse(given)
+	if err != nil {
+		return nil, cli.Usagef("%q is not an order id; %s lists them", given, p.flashsale("order list --sale moutai"))
+	}
+	err = p.read(ctx, "/operate/orders/{orderId}", map[string]string{"orderId": orderid.String(id)}, nil, &story)
+	if no, refused := errors.AsType[refusal](err); refused && no.code == sale.OrderNotFound {
+		err = noSuch("there is no order %s", given)
+	}
+	return story, err
 }
 
 // whyPending says where the claim's message is, as far as the queue shows.

@@ -8,8 +8,6 @@ import (
 
 	"flashsale/infra/ops/cli"
 	requests "flashsale/shared/change"
-	"flashsale/shared/ledger"
-	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -23,28 +21,28 @@ func cancelOrder(ctx context.Context, p *target, o options, out *terminal) error
 	if err != nil {
 		return err
 	}
-	again := of.by != nil && of.by.ID == o["id"]
-	would := fmt.Sprintf("it would be %s. %s could never order again in this sale", of.becomes(unit), of.User)
+	again := of.cancelled != nil && of.cancelled.field("changeId") == o["id"]
+	would := fmt.Sprintf("it would be %s. %s could never order again in this sale", of.becomes(unit), of.field("user"))
 	if again {
-		would = "this cancellation was made at " + instant(of.by.At) + ", and nothing more would change"
+		would = "this cancellation was made at " + instant(when(of.cancelled.field("at"))) + ", and nothing more would change"
 	}
 	switch why := of.refusal(); {
-	case again && of.by.Unit != unit:
+	case again && of.cancelled.field("unit") != string(unit):
 		return cli.Bad(errors.New("NOT CANCELLED: the change id was used for another change"))
 	case why != nil && !again:
 		p.notef("%v", of)
-		return cli.Bad(fmt.Errorf("NOT CANCELLED: %s", why.Detail))
+		return cli.Bad(fmt.Errorf("NOT CANCELLED: %w", why))
 	case o.has("dry-run") && out.is(cli.JSON):
-		return cli.WriteJSON(out, map[string]string{"saleId": of.SaleID, "is": of.String(), "would": would})
+		return cli.WriteJSON(out, map[string]string{"saleId": of.field("saleId"), "is": of.String(), "would": would})
 	case o.has("dry-run"):
 		fmt.Fprintf(out, "%v; %s; nothing was changed\n", of, would)
 		return nil
 	}
-	o["sale"] = of.SaleID
+	o["sale"] = of.field("saleId")
 	return change{
 		action: "cancel", done: "CANCELLED",
 		members: func(options) (map[string]any, error) {
-			return map[string]any{"orderId": o["order"], "expected": of.saw, "unit": unit}, nil
+			return map[string]any{"orderId": o["order"], "expected": of.expected, "unit": unit}, nil
 		},
 		confirm: func(context.Context, *target, options, *terminal) error {
 			p.notef("%v", of)
@@ -61,7 +59,7 @@ func cancelOrder(ctx context.Context, p *target, o options, out *terminal) error
 			if !c.Applied {
 				text += ", and nothing changed now"
 			}
-			if text += ": it is " + of.becomes(c.Unit); of.saw == sale.Paid && of.RefundedAt.IsZero() {
+			if text += ": it is " + of.becomes(c.Unit); of.expected == sale.Paid && of.paidBack() == "" {
 				text += "; give it back at the provider, then " + p.flashsale("refund mark", c.Payment, "--sale", c.SaleID)
 			}
 			return text, nil
@@ -69,86 +67,85 @@ func cancelOrder(ctx context.Context, p *target, o options, out *terminal) error
 	}.run(ctx, p, o, out)
 }
 
-// lookedAt is an order as it is before it is cancelled.
+// lookedAt is an order as it is before it is cancelled, and what its story says of it.
 type lookedAt struct {
-	sale.Claim
-	by   *sale.CancelledOrder // nil if no operator has cancelled it
-	saw  sale.ClaimState      // what its cancellation says
-	sale sale.Sale
-}
-
-// order is the order of the id that is given, in the sale that is given, if one is.
-func (p *target) order(ctx context.Context, o options) (sale.Order, *ledger.Ledger, error) {
-	id, err := orderid.Parse(o["order"])
-	if err != nil {
-		return sale.Order{}, nil, cli.Usagef("%q is not an order id; %s lists them", o["order"], p.flashsale("order list --sale moutai"))
-	}
-	book, err := p.ledger(ctx)
-	if err != nil {
-		return sale.Order{}, nil, err
-	}
-	found, err := book.Order(ctx, id)
-	if err == nil && o["sale"] != "" && o["sale"] != found.SaleID {
-		return found, book, noSuch("there is no order %s in sale %s", o["order"], o["sale"])
-	} else if sale.CodeOf(err) == sale.OrderNotFound {
-		err = noSuch("there is no order %s", o["order"])
-	}
-	return found, book, err
+	story
+	cancelled story // by an operator, or nil
+	expected  sale.ClaimState
 }
 
 func (p *target) lookUp(ctx context.Context, o options) (*lookedAt, error) {
-	found, book, err := p.order(ctx, o)
+	answer, err := p.order(ctx, o["order"])
 	if err != nil {
 		return nil, err
 	}
 	of := &lookedAt{}
-	if of.sale, err = book.Sale(ctx, found.SaleID); err == nil {
-		of.Claim, err = book.Claim(ctx, found.SaleID, found.User)
+	if of.story, err = readStory(answer); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		of.by, err = book.Cancelled(ctx, of.Claim)
+	if o["sale"] != "" && o["sale"] != of.field("saleId") {
+		return nil, noSuch("there is no order %s in sale %s", o["order"], o["sale"])
 	}
-	if of.saw = of.State(); of.by != nil {
-		of.saw = of.by.Expected // the same request again
+	of.expected = sale.ClaimState(of.field("state"))
+	if of.cancelled = of.line("cancelled"); of.cancelled != nil {
+		of.expected = sale.ClaimState(of.cancelled.field("expected")) // the same request again
 	}
-	return of, err
+	return of, nil
+}
+
+// state is the order's, or RECALLED.
+func (of *lookedAt) state() sale.ClaimState {
+	state := sale.ClaimState(of.field("state"))
+	if of.line("recalled") != nil && (state == sale.Confirmed || state == sale.Paid) {
+		return recalled
+	}
+	return state
 }
 
 // refusal is why the order is not cancelled, nil if it may be.
-func (of *lookedAt) refusal() *sale.Error {
-	switch {
-	case of.by != nil:
-		return sale.RefuseCancelled(*of.by, &of.Claim)
-	case of.sale.IsRecalled():
-		return sale.RefuseRecalled()
-	case of.saw != sale.Confirmed && of.saw != sale.Paid:
-		return sale.RefuseState(&of.Claim)
+func (of *lookedAt) refusal() error {
+	switch by := of.cancelled; {
+	case by != nil:
+		made := sale.CancelledOrder{At: when(by.field("at")), Author: sale.Author{Actor: by.field("by"), Note: by.field("note")}}
+		return errors.New(sale.RefuseCancelled(made, nil).Detail)
+	case of.line("recalled") != nil:
+		return errors.New(sale.RefuseRecalled().Detail)
+	case of.expected != sale.Confirmed && of.expected != sale.Paid:
+		return fmt.Errorf("the order is %s now; look at it again", of.expected)
 	}
 	return nil
 }
 
 func (of *lookedAt) String() string {
-	text := fmt.Sprintf("order %s of %s in sale %s is %s", orderid.String(of.OrderID), of.User, of.SaleID, stateOf(of.sale, of.Claim))
-	switch {
-	case of.Payment != "":
-		text += fmt.Sprintf(": %s (%s)", money(of.Amount, of.Currency), of.Payment)
-	case of.sale.Price > 0:
-		text += ": " + money(of.sale.Price, of.sale.Currency)
-		if stateOf(of.sale, of.Claim) == sale.Confirmed {
-			text += ", to be paid by " + instant(of.sale.PayBy(of.OrderID))
-		}
+	text := fmt.Sprintf("order %s of %s in sale %s is %s", of.field("orderId"), of.field("user"), of.field("saleId"), of.state())
+	if of.field("currency") == "" {
+		return text
+	}
+	text += ": " + of.amount()
+	if paid := of.line("paid"); paid != nil {
+		text += " (" + paid.field("payment") + ")"
+	} else if by := of.line("pay-by"); by != nil {
+		text += ", to be paid by " + instant(when(by.field("at")))
 	}
 	return text
+}
+
+// paidBack is when the order's payment was paid back, "" if it was not.
+func (of *lookedAt) paidBack() string {
+	if done := of.line("refunded"); done != nil && done.field("payment") == of.line("paid").field("payment") {
+		return done.field("at")
+	}
+	return of.line("paid-back").field("at")
 }
 
 // becomes says what the order is once it is cancelled.
 func (of *lookedAt) becomes(unit sale.Unit) string {
 	text := map[sale.Unit]string{sale.UnitBack: ", its unit in stock again", sale.UnitKept: ", its unit kept from everybody"}[unit]
 	switch {
-	case of.saw != sale.Paid:
+	case of.expected != sale.Paid:
 		return "released" + text
-	case !of.RefundedAt.IsZero():
-		return "over" + text + ", its payment paid back at " + instant(of.RefundedAt)
+	case of.paidBack() != "":
+		return "over" + text + ", its payment paid back at " + instant(when(of.paidBack()))
 	}
-	return "over" + text + ", its payment of " + money(of.Amount, of.Currency) + " (" + of.Payment + ") a refund due"
+	return "over" + text + ", its payment of " + of.amount() + " (" + of.line("paid").field("payment") + ") a refund due"
 }

@@ -82,6 +82,23 @@ func (s story) field(name string) string {
 	return fmt.Sprint(s[name])
 }
 
+// amount is the amount of a line, or of the order.
+func (s story) amount() string {
+	minor, _ := s["amount"].(json.Number)
+	n, _ := minor.Int64()
+	return money(n, s.field("currency"))
+}
+
+// line is the last line of a kind, nil if there is none.
+func (s story) line(kind string) (last story) {
+	for _, l := range s.lines("lines") {
+		if l.field("kind") == kind {
+			last = l
+		}
+	}
+	return last
+}
+
 // say puts a line into words; one of a later version says its kind.
 func (s story) say(words map[string]string, line story) string {
 	text, known := words[line.field("kind")]
@@ -92,9 +109,7 @@ func (s story) say(words map[string]string, line story) string {
 		field := line.field(name)
 		switch {
 		case name == "amount":
-			minor, _ := line[name].(json.Number)
-			n, _ := minor.Int64()
-			return money(n, line.field("currency"))
+			return line.amount()
 		case name == "day":
 			day, _, _ := strings.Cut(line.field("at"), "T")
 			return day

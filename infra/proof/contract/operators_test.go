@@ -67,6 +67,11 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 		s.path = strings.Replace(s.path, "alice", s.buy(open).User, 1)
 		return s.ask(door{})
 	},
+	"order 200 Buyer": func(s *scene) Answer {
+		_, order := s.confirmedIn(open)
+		s.path = "/operate/orders/" + orderid.String(order.ID)
+		return s.ask(door{})
+	},
 	// One schema for all changes, of which each answers with members of its own.
 	"change 200 ChangedSale": func(s *scene) Answer {
 		opens := s.path

@@ -60,7 +60,7 @@ func refused(a client.Answer) bool {
 
 // operatorsRoutes are requests of all routes of the operators' API that ask for a token.
 var operatorsRoutes = []string{
-	"GET /operate/sales", "GET /operate/sales/vault", "GET /operate/sales/vault/changes", "GET /operate/sales/vault/buyers/alice",
+	"GET /operate/sales", "GET /operate/sales/vault", "GET /operate/sales/vault/changes", "GET /operate/sales/vault/buyers/alice", "GET /operate/orders/1",
 	"POST /operate/sales/vault/changes", "GET /operate/refunds", "POST /operate/refunds", "POST /operate/refunds/list", "GET /operate/health", "GET /operate/purchases", "POST /operate/repairs",
 }
 

@@ -76,7 +76,10 @@ func TestTheOtherTabsHearOfAnOrder(t *testing.T) {
 	tab.Before(listen)
 	tab.Open(shop.page(saleID))
 	waitState(tab, "open")
+	const answers = `performance.getEntriesByType("resource").filter((r) => r.name.endsWith("/orders/me")).length`
+	before := browser.Eval[int](tab, answers)
 	browser.Eval[any](tab, "other.postMessage('')") // of somebody else's
+	tab.Wait(fmt.Sprint(answers, " > ", before))
 	shop.buy(t, saleID, holder)
 	waitFor(t, tab, "open")
 	browser.Eval[any](tab, "other.postMessage('')")
