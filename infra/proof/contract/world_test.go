@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
 	operateassets "flashsale/functions/operate/assets"
@@ -239,10 +240,6 @@ func (w *world) functions(d door) eventsource.Invoker {
 	query := queryhandler.New(book, telemetry.New(io.Discard, "query", clock.Wall), clock.Wall)
 	purchase := purchasehandler.New(book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall)
 	purchase.Times = testledger.DrawTimes
-	page, err := pagehandler.New(assets.Files, webpage.SignIn{}, pagehandler.Appearance{ImageOrigin: "https://images.example"}, book, telemetry.New(io.Discard, "page", clock.Wall), clock.Wall)
-	if err != nil {
-		w.T.Fatal(err)
-	}
 	providers, err := payhandler.NewProviders(payhandler.Settings{
 		StripeSecrets: webhook.LocalSecrets[webhook.Stripe], StripeEvents: "checkout",
 		WeChatPaySecrets: webhook.LocalSecrets[webhook.WeChatPay], AlipaySecrets: webhook.LocalSecrets[webhook.Alipay], AdyenSecrets: webhook.LocalSecrets[webhook.Adyen],
@@ -251,27 +248,44 @@ func (w *world) functions(d door) eventsource.Invoker {
 		w.T.Fatal(err)
 	}
 	pay := payhandler.New(book, providers, telemetry.New(io.Discard, "pay", clock.Wall), clock.Wall)
-	operatorsPage, err := operatehandler.PageFromEnv(operateassets.Files)
+	shown, err := operatorsPage()
 	if err != nil {
 		w.T.Fatal(err)
 	}
 	operate := operatehandler.New(book, telemetry.New(io.Discard, "operate", clock.Wall), clock.Wall)
-	operate.RolesClaim, operate.Page, operate.Stack = "cognito:groups", operatorsPage, w.around
+	operate.RolesClaim, operate.Page, operate.Stack = "cognito:groups", shown, w.around
 	if d.picky {
 		purchase.Users = nobody{}
 	}
+	var origin httpapi.Origin
 	if d.hidden {
-		origin, err := httpapi.NewOrigin("a secret that the distribution alone knows")
-		if err != nil {
+		if origin, err = httpapi.NewOrigin("a secret that the distribution alone knows"); err != nil {
 			w.T.Fatal(err)
 		}
-		query.Origin, purchase.Origin, page.Origin, pay.Origin = origin, origin, origin, origin
 	}
+	query.Origin, purchase.Origin, pay.Origin = origin, origin, origin
+	page := sync.OnceValues(func() (*pagehandler.Handler, error) {
+		h, err := pagehandler.New(assets.Files, webpage.SignIn{}, pagehandler.Appearance{ImageOrigin: "https://images.example"}, book, telemetry.New(io.Discard, "page", clock.Wall), clock.Wall)
+		if err == nil {
+			h.Origin = origin
+		}
+		return h, err
+	})
 	return invoker{
-		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(page.Handle),
+		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(func(ctx context.Context, r events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			h, err := page()
+			if err != nil {
+				return events.APIGatewayV2HTTPResponse{}, err
+			}
+			return h.Handle(ctx, r)
+		}),
 		"PayFunction": httpapi.Serve(pay.Handle), "OperateFunction": operate,
 	}
 }
+
+// operatorsPage is the page of OperateFunction. The pages are made when somebody asks for one: shortening their scripts
+// takes longer than everything else here.
+var operatorsPage = sync.OnceValues(func() (operatehandler.Page, error) { return operatehandler.PageFromEnv(operateassets.Files) })
 
 // surroundings are the stack around OperateFunction, of which everything may be down, or busy.
 type surroundings struct {
