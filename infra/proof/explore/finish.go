@@ -92,7 +92,9 @@ func (m *runningSale) buyUntilAnswered(user, key string) harness.Reply {
 // and afterwards each must get the right refusal (P6).
 func (m *runningSale) probe() {
 	for i := range 3 {
-		left := harness.ReadBooks(m.world.DB, m.id).Stock()
+		m.n.mu.Lock()
+		left := m.watch.total
+		m.n.mu.Unlock()
 		user := fmt.Sprintf("probe-%d", i)
 		if m.draft.grouped {
 			user += m.id
@@ -271,8 +273,9 @@ func (m *runningSale) checkDrained() {
 // isToBeDrained reports whether the sale is not drained, and does not wait for an operator: of a paused sale
 // nothing is released.
 func (m *runningSale) isToBeDrained() bool {
-	b := harness.ReadBooks(m.world.DB, m.id)
-	return !b.Drained && (b.Recalled || !(b.Paused && m.draft.payWithin > 0))
+	db := m.world.DB
+	sold, listing := db.Item(harness.TableName, "SALE#"+m.id, "SALE"), db.Item(harness.TableName, "SALES", m.id)
+	return listing["drained"] == nil && (sold["recalledAt"] != nil || m.draft.payWithin == 0 || !harness.IsTrue(sold["paused"]))
 }
 
 // dump is the table without the listing, where reconciliation stores its cursors.

@@ -334,10 +334,9 @@ func (w *watchedSale) checkAdmitted(user string, c *seenClaim) {
 func (w *watchedSale) observeWindow(key string, it map[string]types.AttributeValue) {
 	opens, _ := harness.Number(it["opensAt"])
 	closes, _ := harness.Number(it["closesAt"])
-	paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
 	now := window{
 		span: span{from: time.Now()}, open: it["state"] == nil || harness.Text(it["state"]) == "OPEN",
-		opensAt: time.UnixMilli(opens), closesAt: time.UnixMilli(closes), paused: paused != nil && paused.Value,
+		opensAt: time.UnixMilli(opens), closesAt: time.UnixMilli(closes), paused: harness.IsTrue(it["paused"]),
 		recalled: it["recalledAt"] != nil, ofShard: w.draw != nil && strings.HasPrefix(key, "STOCK#"),
 	}
 	now.call, _ = harness.Number(it["call"])

@@ -288,6 +288,12 @@ func Number(v types.AttributeValue) (n int64, ok bool) {
 	return n, err == nil
 }
 
+// IsTrue reports whether a stored value is true.
+func IsTrue(v types.AttributeValue) bool {
+	held, isBool := v.(*types.AttributeValueMemberBOOL)
+	return isBool && held.Value
+}
+
 // Stamp spells an instant as requests and events do.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
