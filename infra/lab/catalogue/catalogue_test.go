@@ -9,19 +9,6 @@ import (
 	"flashsale/infra/lab/tally"
 )
 
-func TestEveryVerdictIsExpectedOfSomethingThatExists(t *testing.T) {
-	for name, e := range verdicts {
-		if _, ok := Find(name); !ok {
-			t.Errorf("verdicts are expected of %s, which does not exist", name)
-		}
-		for sc := range e.except {
-			if !slices.ContainsFunc(scenario.All(), func(s scenario.Scenario) bool { return s.Name == sc }) {
-				t.Errorf("%s: there is no scenario %s", name, sc)
-			}
-		}
-	}
-}
-
 // A strategy without a flaw holds everywhere, ours with a key among them; one that fails
 // somewhere names what is wrong with it.
 func TestWhoFailsSomewhereNamesAFlaw(t *testing.T) {

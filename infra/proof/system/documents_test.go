@@ -177,25 +177,6 @@ func lacksTests(t *testing.T, command string) string {
 	return ""
 }
 
-// The README shows what `make run` prints, but for the ports.
-func TestTheReadmeShowsWhatTheStackSays(t *testing.T) {
-	s := shared(t)
-	port := regexp.MustCompile(`(127\.0\.0\.1):\d+`)
-	said, shown := port.ReplaceAllString(readFile(t, s.output.Name()), "$1"), 0
-	for _, block := range fence.FindAllStringSubmatch(readFile(t, filepath.Join(project, "README.md")), -1) {
-		for line := range strings.Lines(block[2]) {
-			if port.MatchString(line) && strings.HasPrefix(line, "  ") {
-				if shown++; !strings.Contains(said, port.ReplaceAllString(line, "$1")) {
-					t.Errorf("the README shows %q, which nothing says", line)
-				}
-			}
-		}
-	}
-	if shown != 5 {
-		t.Errorf("the README shows %d lines, want 5", shown)
-	}
-}
-
 // With what somebody tries a stack on AWS, the one on this machine can be tried.
 func TestTheCommandsThatTryADeployedStackWorkOnThisMachine(t *testing.T) {
 	s := shared(t)
