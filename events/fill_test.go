@@ -106,24 +106,3 @@ func TestEveryQueueEventFindsItsClaims(t *testing.T) {
 		}
 	}
 }
-
-func TestAClaimOfAnotherPurchaseIsReported(t *testing.T) {
-	db := dynamotest.New(dynamotest.Table{Name: "LedgerTable", PK: "pk", SK: "sk"})
-	book := ledger.New(db, "LedgerTable", ledger.Options{Now: at(accepted)})
-	if err := fill(t.Context(), db, "LedgerTable", []byte(`{"saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":0}`)); err == nil {
-		t.Error("a sale without stock was created")
-	}
-	filledBefore := buyers[0].claim
-	buyers[0].claim = "ANOTHERCLAIM"
-	err := fill(t.Context(), db, "LedgerTable", read(t, "seed-create.json"))
-	buyers[0].claim = filledBefore
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := fill(t.Context(), db, "LedgerTable", read(t, "seed-create.json")); err == nil || !strings.Contains(err.Error(), "ANOTHERCLAIM") {
-		t.Errorf("alice's other claim was accepted as the events' claim: %v", err)
-	}
-	if order, err := book.Claim(t.Context(), "moutai", "alice"); err != nil || order.ID != "ANOTHERCLAIM" {
-		t.Errorf("alice's claim is now %v, %v", order, err)
-	}
-}

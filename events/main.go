@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -81,9 +80,5 @@ func fill(ctx context.Context, table ledger.API, name string, creation []byte) e
 		claims[i] = ledger.ClaimRef{SaleID: c.SaleID, User: b.user, ClaimID: b.claim}
 		now = clock.Wall
 	}
-	confirmed := ledger.New(table, name, ledger.Options{Now: at(reserved)}).Confirm(ctx, claims[:1])
-	if len(confirmed) != 1 {
-		return errors.New("the ledger returned no result for the claim")
-	}
-	return confirmed[0].Err
+	return ledger.New(table, name, ledger.Options{Now: at(reserved)}).Confirm(ctx, claims[:1])[0].Err
 }
