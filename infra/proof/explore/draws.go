@@ -341,8 +341,8 @@ func (m *runningSale) finishDraw() {
 		if last.open && last.hi != "" || calls >= before+m.draft.draw.callsAfter || !last.isRunning() && (sale.paused || left == 0) {
 			return
 		}
-		if minute%10 > 0 {
-			continue
+		if minute%10 > 0 || last.hi != "" && last.isRunning() {
+			continue // nothing is due before its end
 		}
 		for _, text := range harness.ReadBooks(m.world.DB, m.id).Recount(books.AtOnce) {
 			if strings.HasPrefix(text, "P31") {
