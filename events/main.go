@@ -18,6 +18,7 @@ import (
 
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -41,44 +42,46 @@ func main() {
 		BaseEndpoint: aws.String(endpoint), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	}, ledger.OneAttempt)
 	creation, err := os.ReadFile("events/seed-create.json")
+	var order sale.Order
 	if err == nil {
-		err = fill(context.Background(), client, cmp.Or(os.Getenv("TABLE_NAME"), "LedgerTable"), creation)
+		order, err = fill(context.Background(), client, cmp.Or(os.Getenv("TABLE_NAME"), "LedgerTable"), creation)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "events: %v (is `make run` running?)\n", err)
 		os.Exit(1)
 	}
-	fmt.Println("sale moutai: alice's order is 406709376884146177, bob's claim is accepted")
+	fmt.Printf("sale %s: alice's order is %s, bob's claim is accepted\n", order.SaleID, orderid.String(order.ID))
 }
 
 // at returns a clock that always shows this instant.
 func at(instant time.Time) func() time.Time { return func() time.Time { return instant } }
 
-// fill creates the sale and sells a unit to each buyer.
-func fill(ctx context.Context, table ledger.API, name string, creation []byte) error {
+// fill creates the sale, sells a unit to each buyer, and returns the order of the first.
+func fill(ctx context.Context, table ledger.API, name string, creation []byte) (first sale.Order, err error) {
 	var c sale.Creation
 	if err := json.Unmarshal(creation, &c); err != nil {
-		return fmt.Errorf("read the creation: %w", err)
+		return first, fmt.Errorf("read the creation: %w", err)
 	}
 	if err := c.Check(); err != nil {
-		return err
+		return first, err
 	}
 	now := at(accepted)
 	claims := make([]ledger.ClaimRef, len(buyers))
 	for i, b := range buyers {
 		l := ledger.New(table, name, ledger.Options{Now: now, NewID: func() string { return b.claim }})
 		if _, err := l.Create(ctx, c); err != nil {
-			return fmt.Errorf("create sale %s: %w", c.SaleID, err)
+			return first, fmt.Errorf("create sale %s: %w", c.SaleID, err)
 		}
 		p, err := l.Purchase(ctx, ledger.Request{SaleID: c.SaleID, User: b.user, Key: b.key})
 		if err != nil && sale.CodeOf(err) != sale.AlreadyOrdered {
-			return fmt.Errorf("buy a unit for %s: %w", b.user, err)
+			return first, fmt.Errorf("buy a unit for %s: %w", b.user, err)
 		}
 		if p.Claim.ID != b.claim {
-			return fmt.Errorf("%s already has another claim in sale %s, %s: start the stack with an empty data folder, such as DATA=.build/events", b.user, c.SaleID, p.Claim.ID)
+			return first, fmt.Errorf("%s already has another claim in sale %s, %s: start the stack with an empty data folder, such as DATA=.build/events", b.user, c.SaleID, p.Claim.ID)
 		}
 		claims[i] = ledger.ClaimRef{SaleID: c.SaleID, User: b.user, ClaimID: b.claim}
 		now = clock.Wall
 	}
-	return ledger.New(table, name, ledger.Options{Now: at(reserved)}).Confirm(ctx, claims[:1])[0].Err
+	confirmed := ledger.New(table, name, ledger.Options{Now: at(reserved)}).Confirm(ctx, claims[:1])[0]
+	return confirmed.Order, confirmed.Err
 }
