@@ -92,10 +92,6 @@ func put(it attributes) call {
 	return of((*DB).PutItem, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
 }
 
-func remove(pk, sk string) call {
-	return of((*DB).DeleteItem, &dynamodb.DeleteItemInput{TableName: aws.String(tableName), Key: keyAt(pk, sk)})
-}
-
 func queryOf(condition string, values attributes) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{TableName: aws.String(tableName), KeyConditionExpression: &condition, ExpressionAttributeValues: values}
 }
