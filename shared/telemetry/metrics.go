@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"flashsale/shared/sale"
@@ -41,50 +43,36 @@ func (e *Event) CountBy(name, dimension, value string) {
 	e.metrics = append(e.metrics, metric{dimension, name, Count})
 }
 
-// embedded is CloudWatch's member of the line, which describes the metrics.
-type embedded struct {
-	Timestamp         int64
-	CloudWatchMetrics []directive
-}
-
-type directive struct {
-	Namespace  string
-	Dimensions [][]string
-	Metrics    []described
-}
-
-type described struct {
-	Name string
-	Unit Unit
-}
-
-// embed adds the member that describes the metrics to CloudWatch, if there are any.
+// embed adds the member that describes the metrics to CloudWatch, if there are any: a directive for each dimension.
 func (e *Event) embed(now time.Time) {
 	if len(e.metrics) == 0 {
 		return
 	}
-	common := []string{"service"}
+	common := `"service"`
 	if e.log.stack != "" {
 		e.members.text("stack", e.log.stack)
-		common = []string{"stack", "service"}
+		common = `"stack","service"`
 	}
-	aws, at := embedded{Timestamp: now.UnixMilli()}, map[string]int{}
-	for _, m := range e.metrics {
-		i, known := at[m.dimension]
-		if !known {
-			i = len(aws.CloudWatchMetrics)
-			at[m.dimension] = i
-			dimensions := common
-			if m.dimension != "" {
-				dimensions = append(slices.Clone(common), m.dimension)
+	slices.SortStableFunc(e.metrics, func(a, b metric) int { return strings.Compare(a.dimension, b.dimension) })
+	m := &e.members
+	m.raw(`,"_aws":{"Timestamp":`, strconv.FormatInt(now.UnixMilli(), 10), `,"CloudWatchMetrics":[`)
+	for i, one := range e.metrics {
+		switch {
+		case i > 0 && one.dimension == e.metrics[i-1].dimension:
+			m.raw(`,`)
+		case i > 0:
+			m.raw(`]},`)
+			fallthrough
+		default:
+			m.raw(`{"Namespace":"`, Namespace, `","Dimensions":[[`, common)
+			if one.dimension != "" {
+				m.raw(`,"`, one.dimension, `"`)
 			}
-			d := directive{Namespace: Namespace, Dimensions: [][]string{dimensions}}
-			aws.CloudWatchMetrics = append(aws.CloudWatchMetrics, d)
+			m.raw(`]],"Metrics":[`)
 		}
-		d := &aws.CloudWatchMetrics[i]
-		d.Metrics = append(d.Metrics, described{m.name, m.unit})
+		m.raw(`{"Name":"`, one.name, `","Unit":"`, string(one.unit), `"}`)
 	}
-	e.members.json("_aws", aws)
+	m.raw(`]}]}`)
 }
 
 // Result returns a code as spelled in the counts by result. A sale that needs a newer

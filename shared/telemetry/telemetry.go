@@ -68,7 +68,8 @@ func New(w io.Writer, service string, now func() time.Time) *Log {
 // are ignored: there is nowhere to report them.
 func (l *Log) write(now time.Time, level slog.Level, message string, m members) {
 	line := make(members, 0, len(m)+128)
-	line.text("timestamp", now.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+	line.name("timestamp")
+	line = now.UTC().AppendFormat(line, `"2006-01-02T15:04:05.000Z07:00"`)
 	line.text("level", level.String())
 	line.text("message", message)
 	line = append(append(line, m...), "}\n"...)
@@ -82,7 +83,13 @@ func (l *Log) write(now time.Time, level slog.Level, message string, m members) 
 // program's own.
 type members []byte
 
-func (m *members) name(name string) { *m = append(append(append(*m, `,"`...), name...), `":`...) }
+func (m *members) name(name string) { m.raw(`,"`, name, `":`) }
+
+func (m *members) raw(parts ...string) {
+	for _, part := range parts {
+		*m = append(*m, part...)
+	}
+}
 
 // text adds a string; invalid UTF-8 in it is replaced.
 func (m *members) text(name, value string) {
@@ -93,13 +100,6 @@ func (m *members) text(name, value string) {
 func (m *members) int(name string, value int64) {
 	m.name(name)
 	*m = strconv.AppendInt(*m, value, 10)
-}
-
-// json adds a value of this program's own types, which always encode.
-func (m *members) json(name string, value any) {
-	text, _ := jsonv2.Marshal(value, jsontext.AllowInvalidUTF8(true))
-	m.name(name)
-	*m = append(*m, text...)
 }
 
 // FatalIf logs why a function cannot start and ends the process, if there is an error (P19).
@@ -115,7 +115,8 @@ func (l *Log) FatalIf(errs ...error) {
 }
 
 // named says which service of which version writes the line.
-func (l *Log) named() (m members) {
+func (l *Log) named() members {
+	m := make(members, 0, 1<<10) // nearly every line is shorter
 	m.text("service", l.service)
 	m.text("version", sale.ProgramVersion)
 	return m
@@ -157,7 +158,8 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 	if trace, ok := ctx.Value("x-amzn-trace-id").(string); ok && trace != "" {
 		e.Text("traceId", trace)
 	}
-	e.members.json("coldStart", !l.warm.Swap(true))
+	e.members.name("coldStart")
+	e.members = strconv.AppendBool(e.members, !l.warm.Swap(true))
 	e.prefix = len(e.members)
 	ctx, cancel := invocation.Bound(context.WithValue(ctx, callsKey{}, &e.calls))
 	return ctx, cancel, e
@@ -213,8 +215,12 @@ func (e *Event) Int(name string, value int) {
 	e.members.int(name, int64(value))
 }
 
-// List adds an array. Its texts are the caller's to check.
-func (e *Event) List(name string, list any) { e.members.json(name, list) }
+// List adds an array of this program's own types, which always encode. Its texts are the caller's to check.
+func (e *Event) List(name string, list any) {
+	text, _ := jsonv2.Marshal(list, jsontext.AllowInvalidUTF8(true))
+	e.members.name(name)
+	e.members = append(e.members, text...)
+}
 
 // End writes the line: message, outcome code ("ok" for none), milliseconds, those spent
 // in DynamoDB and in SQS and, if there is one, the error. Unexpected errors are logged
