@@ -27,9 +27,9 @@ type Request struct {
 		Provider string `json:"provider"`
 		Page     string `json:"page"`
 	} `json:"pathParameters"` // unvalidated
-	Headers         map[string]string `json:"headers"` // by their names in lower case
-	Body            string            `json:"body"`
-	IsBase64Encoded bool              `json:"isBase64Encoded"`
+	Headers         RequestHeaders `json:"headers"`
+	Body            string         `json:"body"`
+	IsBase64Encoded bool           `json:"isBase64Encoded"`
 }
 
 // User returns the caller: the sub of the token that the gateway verified, and nothing

@@ -30,6 +30,6 @@ func Of(c sale.Claim) Message {
 
 // Encode writes the message as JSON.
 func Encode(m Message) string {
-	text, _ := jsonv2.Marshal(wire{sale.WritesMessages, m}, jsontext.AllowInvalidUTF8(true)) // which always encodes
+	text, _ := jsonv2.Marshal(&wire{sale.WritesMessages, m}, jsontext.AllowInvalidUTF8(true)) // which always encodes
 	return string(text)
 }

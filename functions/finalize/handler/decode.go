@@ -39,8 +39,9 @@ func decode(payload []byte) (batch events.SQSEvent, err error) {
 	if err := jsonv2.Unmarshal(payload, &read, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return batch, fmt.Errorf("decode batch: %w", err)
 	}
-	for _, m := range read.Records {
-		batch.Records = append(batch.Records, events.SQSMessage{MessageId: m.MessageID, Body: m.Body})
+	batch.Records = make([]events.SQSMessage, len(read.Records))
+	for i, m := range read.Records {
+		batch.Records[i].MessageId, batch.Records[i].Body = m.MessageID, m.Body
 	}
 	return batch, nil
 }
