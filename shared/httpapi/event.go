@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,41 +62,28 @@ var readHeaders = []string{
 
 // UnmarshalJSONFrom reads names in any case: API Gateway writes lower case, SAM CLI's local one does not.
 func (h *RequestHeaders) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	start, err := d.ReadToken()
-	if err != nil || start.Kind() == 'n' {
-		return err
+	if d.PeekKind() != '{' {
+		return jsonv2.UnmarshalDecode(d, (*map[string]string)(h)) // null, or the error of anything else
 	}
-	if start.Kind() != '{' {
-		return errors.New("headers are no object")
+	*h = RequestHeaders{}
+	var name, value string
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() == '"' {
+		err = jsonv2.UnmarshalDecode(d, &name)
+		name = strings.ToLower(name)
+		switch _, twice := (*h)[name]; {
+		case err != nil:
+		case !slices.Contains(readHeaders, name):
+			err = d.SkipValue()
+		case twice:
+			err = fmt.Errorf("header %q is there twice", name)
+		default:
+			err = jsonv2.UnmarshalDecode(d, &value)
+			(*h)[name] = value
+		}
 	}
-	var name []byte
-	for d.PeekKind() == '"' {
-		quoted, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		name, _ = jsontext.AppendUnquote(name[:0], quoted) // what is no UTF-8 is none of them
-		i := slices.IndexFunc(readHeaders, func(read string) bool {
-			return len(read) == len(name) && strings.EqualFold(read, string(name))
-		})
-		if i < 0 {
-			if err := d.SkipValue(); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, twice := (*h)[readHeaders[i]]; twice {
-			return fmt.Errorf("header %q is there twice", readHeaders[i])
-		}
-		var value string
-		if err := jsonv2.UnmarshalDecode(d, &value); err != nil {
-			return err
-		}
-		if *h == nil {
-			*h = RequestHeaders{}
-		}
-		(*h)[readHeaders[i]] = value
+	if err == nil {
+		_, err = d.ReadToken()
 	}
-	_, err = d.ReadToken()
 	return err
 }

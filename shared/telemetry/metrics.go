@@ -57,13 +57,12 @@ func (e *Event) embed(now time.Time) {
 	m := &e.members
 	m.raw(`,"_aws":{"Timestamp":`, strconv.FormatInt(now.UnixMilli(), 10), `,"CloudWatchMetrics":[`)
 	for i, one := range e.metrics {
-		switch {
-		case i > 0 && one.dimension == e.metrics[i-1].dimension:
+		if i > 0 && one.dimension == e.metrics[i-1].dimension {
 			m.raw(`,`)
-		case i > 0:
-			m.raw(`]},`)
-			fallthrough
-		default:
+		} else {
+			if i > 0 {
+				m.raw(`]},`)
+			}
 			m.raw(`{"Namespace":"`, Namespace, `","Dimensions":[[`, common)
 			if one.dimension != "" {
 				m.raw(`,"`, one.dimension, `"`)

@@ -68,8 +68,7 @@ func New(w io.Writer, service string, now func() time.Time) *Log {
 // are ignored: there is nowhere to report them.
 func (l *Log) write(now time.Time, level slog.Level, message string, m members) {
 	line := make(members, 0, len(m)+128)
-	line.name("timestamp")
-	line = now.UTC().AppendFormat(line, `"2006-01-02T15:04:05.000Z07:00"`)
+	line.text("timestamp", now.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
 	line.text("level", level.String())
 	line.text("message", message)
 	line = append(append(line, m...), "}\n"...)
@@ -158,8 +157,7 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 	if trace, ok := ctx.Value("x-amzn-trace-id").(string); ok && trace != "" {
 		e.Text("traceId", trace)
 	}
-	e.members.name("coldStart")
-	e.members = strconv.AppendBool(e.members, !l.warm.Swap(true))
+	e.members.raw(`,"coldStart":`, strconv.FormatBool(!l.warm.Swap(true)))
 	e.prefix = len(e.members)
 	ctx, cancel := invocation.Bound(context.WithValue(ctx, callsKey{}, &e.calls))
 	return ctx, cancel, e
