@@ -89,7 +89,7 @@ func TestOnRealEngines(t *testing.T) {
 			"sql-read-then-write calm",
 			"sql-for-update slow-check",
 			"sql-conditional engine-killed,fifteen-clicks",
-			"sql-version-once calm",
+			"sql-version-once slow-check",
 			"sql-version answers-lost",
 			"sql-unique engine-killed,fifteen-clicks,winner-asks-again",
 			"sql-row-per-unit calm,server-killed",

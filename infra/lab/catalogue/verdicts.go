@@ -114,8 +114,9 @@ var bringsBack = map[string][]tally.Verdict{
 }
 
 // Whoever is overtaken hears "sold out", also a click of a buyer whose other click gets a unit. The units last until the end
-// only if few come at once: at the end of the slow checks, or after an accident.
+// only if few come at once: at the end of the slow checks, after an accident, or on a fast machine.
 var overtakes = map[string][]tally.Verdict{
+	"calm":                  {tally.Undersells, tally.Holds},
 	"frozen-at-the-end":     {tally.Undersells, tally.Holds},
 	"last-units":            {tally.Undersells, tally.Holds},
 	"winner-asks-again":     {tally.Undersells, tally.Holds},
