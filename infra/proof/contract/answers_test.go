@@ -226,8 +226,9 @@ var scenes = map[string]func(s *scene) Answer{
 	"400 InvalidRequest": func(s *scene) Answer {
 		if buyer := s.user; !s.operation.Public {
 			s.user = "\u202evictim" // which no key could hold
-			if answer := s.ask(door{}); answer.Status != http.StatusBadRequest {
-				s.T.Errorf("of the user %q: %d %s", s.user, answer.Status, answer.Body)
+			got, err := opened(s.T, s.api).Check(s.operation.Method, &url.URL{Path: s.path}, s.ask(door{}))
+			if want := s.operation.ID + " 400 InvalidRequest"; err != nil || got.String() != want {
+				s.T.Errorf("of the user %q: %s (%v), want %s", s.user, got, err, want)
 			}
 			s.user = buyer
 		}
