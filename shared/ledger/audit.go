@@ -319,7 +319,9 @@ const pageClaims = 1000
 func (l *Ledger) auditPage(
 	ctx context.Context, s sale.Sale, a *Audit, at *Position, mu *sync.Mutex, stranded Stranded,
 ) error {
-	l.pages <- struct{}{}
+	if err := takeTurn(ctx, l.pages); err != nil {
+		return err
+	}
 	defer func() { <-l.pages }()
 	out, err := l.table.ClaimPage(ctx, s.ID, at.Bucket, at.After, pageClaims)
 	if err != nil {
@@ -368,6 +370,17 @@ func (l *Ledger) auditPage(
 		}
 	}
 	return nil
+}
+
+// takeTurn waits until fewer than the most turns are taken; each is given back by a receive. It fails with
+// sale.Busy if ctx ends first.
+func takeTurn(ctx context.Context, turns chan struct{}) error {
+	select {
+	case turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return sale.Fail(sale.Busy, context.Cause(ctx))
+	}
 }
 
 // age records how long an order has been unfinished. A pass may take longer than that,
@@ -507,7 +520,9 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 	batches := slices.Collect(slices.Chunk(keys, table.BatchKeys))
 	orders := make([]map[table.Identity]table.Item, len(batches))
 	if err := table.EachOf("batch of orders", len(batches), func(i int) (err error) {
-		l.batches <- struct{}{}
+		if err := takeTurn(ctx, l.batches); err != nil {
+			return err
+		}
 		defer func() { <-l.batches }()
 		orders[i], err = l.table.GetAll(ctx, batches[i])
 		return err

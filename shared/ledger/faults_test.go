@@ -244,6 +244,28 @@ func TestAConfirmationWaitsForAnExhaustedTableUntilItsTimeIsUp(t *testing.T) {
 
 // Units are put back into other shards while a shard is found empty: the sale's version
 // changes, so what was found does not count.
+func TestAnAuditWaitsForAnotherOnesPagesNoLongerThanItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(64, 64) // whose claims are in 16 buckets
+		w.Accepted(w.Buy("alice"))
+		db.Fault = dynamotest.Fault{Delay: time.Hour}.On("Query", "CLAIM#")
+		l := w.Environment()
+		step := func(timeout time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			_, err := l.Step(ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+			return err
+		}
+		go func() { _ = step(10 * time.Second) }()
+		synctest.Wait()
+		began := time.Now()
+		if err := step(time.Second); sale.CodeOf(err) != sale.Busy || time.Since(began) > time.Second {
+			t.Errorf("got %v after %v, want busy within a second", err, time.Since(began))
+		}
+	})
+}
+
 func TestABuyerWhoseShardIsEmptyTriesAnotherOneWhileUnitsArePutBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, db, _ := faulty(t)

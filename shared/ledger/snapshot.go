@@ -317,10 +317,8 @@ func (l *Ledger) readConsistently(ctx context.Context, tries int, v *view, saleI
 	v.mu.Lock()
 	asked := v.begun
 	v.mu.Unlock()
-	select {
-	case v.reading <- struct{}{}:
-	case <-ctx.Done():
-		return sale.Fail(sale.Busy, context.Cause(ctx))
+	if err := takeTurn(ctx, v.reading); err != nil {
+		return err
 	}
 	defer func() { <-v.reading }()
 	v.mu.Lock()
