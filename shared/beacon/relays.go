@@ -12,9 +12,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"flashsale/shared/invocation"
 )
 
 const (
@@ -81,30 +84,26 @@ func isLoopback(u *url.URL) bool {
 // reached, and why; the signature is as good when it is got later.
 func (r *Relays) Signature(ctx context.Context, round uint64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
-	type answer struct {
-		signature []byte
-		err       error
-	}
-	answers := make(chan answer)
+	defer cancel()
+	var asked invocation.Group
+	var mu sync.Mutex // guards found and failed
+	var found []byte
+	var failed error
 	for _, u := range r.urls {
-		go func() {
+		asked.Go(func() {
 			signature, err := r.ask(ctx, u, round)
-			answers <- answer{signature, err}
-		}()
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && found == nil {
+				found = signature
+				cancel()
+			}
+			failed = errors.Join(failed, err)
+		})
 	}
 	// All answers are awaited, even after a good one, which cancels the other requests: none may
 	// go on in an environment that is frozen.
-	var found []byte
-	var failed error
-	for range r.urls {
-		a := <-answers
-		if a.err == nil && found == nil {
-			found = a.signature
-			cancel()
-		}
-		failed = errors.Join(failed, a.err)
-	}
-	cancel()
+	asked.Wait()
 	if found == nil {
 		return nil, fmt.Errorf("get signature of round %d: %w", round, failed)
 	}

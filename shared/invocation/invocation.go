@@ -6,7 +6,6 @@ package invocation
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -59,24 +58,17 @@ func Wait(ctx context.Context, d, rest time.Duration) bool {
 	}
 }
 
-// AtLeast returns ctx, or a context that ends in d if ctx ends sooner or has ended.
-// It is for the one call that must still be made when the time is up; d must lie
-// within Margin.
-func AtLeast(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// Beyond returns ctx, or a context that ends d after its deadline if less than d is left of it. It is for the calls
+// that must still be made when the time is up, all of them together; d must lie within Margin.
+func Beyond(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if Outlasts(ctx, d) {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), d)
-}
-
-// Try calls do; a panic is an error.
-func Try(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return do()
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now()
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), deadline.Add(d))
 }
 
 // Stopwatch measures how long something takes.

@@ -3,6 +3,7 @@ package invocation
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,36 +62,40 @@ func TestAWaitLeavesTheTimeForWhatFollows(t *testing.T) {
 	})
 }
 
-func TestTheLastCallGetsItsTimeAlsoWhenTheTimeIsUp(t *testing.T) {
+func TestTheLastCallsShareATimeBeyondTheEnd(t *testing.T) {
 	const last = 300 * time.Millisecond
 	type key struct{}
-	for name, tt := range map[string]struct {
-		left      time.Duration
-		cancelled bool
-		want      time.Duration
-	}{
-		"enough is left":    {left: time.Minute, want: time.Minute},
-		"too little is":     {left: last - 1, want: last},
-		"nothing is":        {left: 0, want: last},
-		"it was cancelled":  {left: time.Minute, cancelled: true, want: last},
-		"exactly that much": {left: last, want: last},
+	for left, want := range map[time.Duration]time.Duration{
+		time.Minute: time.Minute, last: last + last, last - 1: last - 1 + last, 0: last, -time.Second / 10: last - time.Second/10,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			parent, cancel := context.WithCancel(context.WithValue(lasting(t, tt.left), key{}, "kept"))
-			defer cancel()
-			if tt.cancelled {
-				cancel()
-			}
-			ctx, cancel := AtLeast(parent, last)
-			defer cancel()
-			if ctx.Err() != nil || ctx.Value(key{}) != "kept" {
-				t.Errorf("%s: the context says %v and holds %v", name, ctx.Err(), ctx.Value(key{}))
-			}
-			<-ctx.Done()
-			if took := time.Since(began); took != tt.want {
-				t.Errorf("%s: it ended after %v, want %v", name, took, tt.want)
+			parent := context.WithValue(lasting(t, left), key{}, "kept")
+			for range 2 {
+				ctx, cancel := Beyond(parent, last)
+				defer cancel()
+				<-ctx.Done()
+				if took := time.Since(began); took != want || ctx.Value(key{}) != "kept" {
+					t.Errorf("with %v left it ended after %v with %v, want %v and its values", left, took, ctx.Value(key{}), want)
+				}
+				if left == time.Minute {
+					break
+				}
 			}
 		})
 	}
 }
+
+func TestAPanicInAGroupIsItsWaitersWithTheStackOfWhoPanicked(t *testing.T) {
+	var all Group
+	finished := false
+	all.Go(func() { finished = true })
+	all.Go(culprit)
+	err := Try(func() error { all.Wait(); return nil })
+	p, ok := errors.AsType[*Panic](err)
+	if !ok || err.Error() != "panic: a bug" || !strings.Contains(p.Stack, "invocation.culprit") || !finished {
+		t.Errorf("got %v with %+v, want the panic after all have ended", err, p)
+	}
+}
+
+func culprit() { panic("a bug") }

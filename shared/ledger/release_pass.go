@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -98,7 +97,7 @@ func (p *releasing) part(ctx context.Context) error {
 	next := p.pass
 	reading, cancel := invocation.Share(ctx, 2)
 	defer cancel()
-	var refunds sync.WaitGroup
+	var refunds invocation.Group
 	defer refunds.Wait()
 	var notRefunded error // keeps nothing from being released
 	refund := func() {
@@ -182,7 +181,7 @@ func (p *releasing) readPage(ctx context.Context, next *ReleasePass) error {
 
 // save stores how far the pass came, also when the time is up.
 func (p *releasing) save(ctx context.Context) error {
-	ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2)
+	ctx, cancel := invocation.Beyond(ctx, invocation.Margin/2)
 	defer cancel()
 	return p.saveCursors(ctx, p.sale.ID, map[string]any{"releasing": p.pass})
 }

@@ -3,7 +3,6 @@ package scheduled
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"flashsale/shared/invocation"
@@ -19,7 +18,7 @@ func timeSlices(ctx context.Context, n, atOnce int, slice func(ctx context.Conte
 	}
 	for round := 0; round == 0 || len(left) > 0 && invocation.Outlasts(ctx, time.Duration(len(left))*minSlice); round++ {
 		cut := make([]bool, n)
-		var wait sync.WaitGroup
+		var wait invocation.Group
 		slots := make(chan struct{}, atOnce)
 		for j, i := range left {
 			slots <- struct{}{}

@@ -221,8 +221,8 @@ func (e *Event) List(name string, list any) {
 }
 
 // End writes the line: message, outcome code ("ok" for none), milliseconds, those spent
-// in DynamoDB and in SQS and, if there is one, the error. Unexpected errors are logged
-// as ERROR, those that need attention as WARN.
+// in DynamoDB and in SQS and, if there is one, the error, of a panic with its stack. Unexpected errors are
+// logged as ERROR, those that need attention as WARN.
 func (e *Event) End(message string, code sale.Code, err error) {
 	level := slog.LevelInfo
 	switch code {
@@ -237,6 +237,9 @@ func (e *Event) End(message string, code sale.Code, err error) {
 	e.members.int("sqsMs", time.Duration(e.calls.sqs.Load()).Milliseconds())
 	if err != nil {
 		e.members.text("error", capped(err.Error(), maxError))
+	}
+	if p, panicked := errors.AsType[*invocation.Panic](err); panicked {
+		e.members.text("stackTrace", p.Stack)
 	}
 	if len(e.metrics) > 0 || level >= e.log.least {
 		now := e.log.now()

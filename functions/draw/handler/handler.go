@@ -37,7 +37,7 @@ type Dice interface {
 	Signature(ctx context.Context, round uint64) ([]byte, error)
 }
 
-// Handler serves one execution environment.
+// Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
 	ledger Ledger
 	chain  beacon.Chain

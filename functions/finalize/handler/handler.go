@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/orderq"
@@ -53,14 +54,15 @@ func New(l Ledger, log *telemetry.Log, now func() time.Time) *Handler {
 func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer events.SQSEventResponse, err error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			end(ctx, event, len(batch.Records), len(batch.Records), err)
-		}
-	}()
-
-	failures := h.confirm(ctx, batch.Records, event)
+	var failures []error
+	err = invocation.Try(func() error {
+		failures = h.confirm(ctx, batch.Records, event)
+		return nil
+	})
+	if err != nil {
+		end(ctx, event, len(batch.Records), len(batch.Records), err)
+		return answer, err
+	}
 	answer.BatchItemFailures = make([]events.SQSBatchItemFailure, 0, len(failures))
 	var cause error
 	for i, record := range batch.Records {

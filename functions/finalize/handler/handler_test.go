@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/infra/kit/testledger"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -81,8 +80,6 @@ func TestEachBatchHasItsAnswerAndItsLine(t *testing.T) {
 		{"a failure without a code, behind poison", func(f *function) { f.over(f.Nowhere()) }, []string{"poison", order(bob)},
 			nil, true, nil, sale.Internal,
 			map[string]any{"messages": 2.0, "confirmed": 0.0, "failed": 2.0, "saleId": "moutai", "level": "ERROR", "error": `message "m1": internal: `}},
-		{"a panic", (*function).Burns, []string{order(alice), order(bob)}, nil, true, nil, sale.Internal,
-			map[string]any{"messages": 2.0, "failed": 2.0, "saleId": "moutai", "level": "ERROR", "error": "panic: " + testledger.ErrFire}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {

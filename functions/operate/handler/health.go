@@ -12,6 +12,7 @@ import (
 	"flashsale/functions/operate/stack"
 	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -69,7 +70,7 @@ func (h *Handler) readStack(ctx context.Context, event *telemetry.Event) stackSt
 	defer cancel()
 	s := stackState{depths: map[stack.Queue]int64{}}
 	var mu sync.Mutex
-	var work sync.WaitGroup
+	var work invocation.Group
 	var failures []error
 	ask := func(read func() (note func(), err error)) {
 		work.Go(func() {

@@ -14,6 +14,7 @@ import (
 	"flashsale/functions/operate/refundlist"
 	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -100,7 +101,7 @@ func (h *Handler) allRefunds(
 	var mu sync.Mutex
 	var failure error
 	for some := range slices.Chunk(ids, readAtOnce) {
-		var work sync.WaitGroup
+		var work invocation.Group
 		for _, id := range some {
 			work.Go(func() {
 				for after, more := "", true; more; {

@@ -8,6 +8,7 @@ import (
 
 	"flashsale/functions/operate/stack"
 	"flashsale/functions/operate/wire"
+	"flashsale/shared/invocation"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -83,7 +84,7 @@ func (h *Handler) redrive(ctx context.Context) (done bool, all *wire.Redriven, e
 			return true, all, nil
 		}
 		var mu sync.Mutex
-		var work sync.WaitGroup
+		var work invocation.Group
 		var failures []error
 		for _, d := range letters {
 			work.Go(func() {

@@ -67,10 +67,6 @@ func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 	if r.StatusCode != 500 || !strings.Contains(text, `"code":"internal"`) || f.Logged(t, "outcome") != "internal" || f.Logged(t, "level") != "ERROR" {
 		t.Errorf("%d %s", r.StatusCode, text)
 	}
-	f.handler.page = &webpage.Page{}
-	if r, _ := f.get(t, salePage(t, "moutai", "")); r.StatusCode != 500 || !strings.HasPrefix(f.Logged(t, "error").(string), "panic: ") {
-		t.Errorf("a panic: %d, %v", r.StatusCode, f.Logged(t, "error"))
-	}
 }
 
 func TestTheRealPageIsSmallAndWhole(t *testing.T) {

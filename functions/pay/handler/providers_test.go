@@ -277,7 +277,6 @@ func TestWhatIsNotRecordedIsToBeRepeated(t *testing.T) {
 		}{
 			"the table is busy": {func(f *function) { f.Throttles() }, "busy", "busy"},
 			"a foreign error":   {func(f *function) { f.over(f.Nowhere()) }, "internal", "internal"},
-			"a panic":           {func(f *function) { f.Burns() }, "internal", "internal"},
 		} {
 			owing(t, func(t *testing.T, f *function) {
 				tt.before(f)

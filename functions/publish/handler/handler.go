@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -65,23 +66,27 @@ func (h *Handler) Handle(ctx context.Context, batch Batch) (answer events.Dynamo
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
 	t := tally{records: len(batch.Records)}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			t.cause, t.failed = err, t.records
-		}
-		t.end(event)
-	}()
+	err = invocation.Try(func() error {
+		answer.BatchItemFailures = h.settle(ctx, h.publish(ctx, batch.Records, &t), &t)
+		return nil
+	})
+	if err != nil {
+		t.cause, t.failed = err, t.records
+	}
+	t.end(event)
+	return answer, err
+}
 
-	records := h.publish(ctx, batch.Records, &t)
-	answer.BatchItemFailures = []events.DynamoDBBatchItemFailure{}
+// settle stores what can never be published, and returns the first record that must be repeated.
+func (h *Handler) settle(ctx context.Context, records []record, t *tally) []events.DynamoDBBatchItemFailure {
+	first := []events.DynamoDBBatchItemFailure{}
 	for _, r := range records {
 		if r.err == nil {
 			continue
 		}
 		t.addCause(r.err)
 		// Behind the first failure nothing is stored: all of it is delivered again.
-		repeated := len(answer.BatchItemFailures) > 0
+		repeated := len(first) > 0
 		if sale.CodeOf(r.err) != sale.Busy && !repeated {
 			sendErr := h.failures.Send(ctx, r.raw, r.err)
 			if sendErr == nil {
@@ -92,12 +97,10 @@ func (h *Handler) Handle(ctx context.Context, batch Batch) (answer events.Dynamo
 		}
 		t.failed++
 		if !repeated {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{
-				ItemIdentifier: r.sequence,
-			})
+			first = append(first, events.DynamoDBBatchItemFailure{ItemIdentifier: r.sequence})
 		}
 	}
-	return answer, nil
+	return first
 }
 
 // publish publishes the events of all records and sets the error of each record.

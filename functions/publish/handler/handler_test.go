@@ -243,23 +243,6 @@ func TestAFunctionWithoutItsFailureQueueDoesNotStart(t *testing.T) {
 	}
 }
 
-// panicking is a bus with a bug.
-type panicking struct{}
-
-func (panicking) Publish(context.Context, []sale.Event) []error { panic("bug") }
-
-func TestAPanicFailsTheBatchAndIsLogged(t *testing.T) {
-	var log bytes.Buffer
-	h := New(panicking{}, NewFailureQueue(&queue{}, ""), telemetry.New(&log, "publish", clock.Wall), clock.Wall)
-	if _, err := h.Handle(t.Context(), Batch{Records: []json.RawMessage{json.RawMessage(order(1))}}); err == nil {
-		t.Error("no error")
-	}
-	line, err := telemetrytest.Parse(log.Bytes())
-	if err != nil || line.Fields["outcome"] != "internal" || line.Fields["failed"] != 1.0 {
-		t.Errorf("line %v (%v)", line.Fields, err)
-	}
-}
-
 func TestABatchIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		time.Sleep(1500 * time.Millisecond)

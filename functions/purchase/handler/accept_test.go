@@ -156,8 +156,8 @@ func TestAClaimMadeInTheLastMomentIsSentInsideTheMargin(t *testing.T) {
 		if len(f.queue.sent) != 1 || f.queue.over != nil {
 			t.Fatalf("%d messages sent, context %v; want one on a live context", len(f.queue.sent), f.queue.over)
 		}
-		if within := time.Until(f.queue.deadline); within != sendTime {
-			t.Errorf("the send may last %s, want %s", within, sendTime)
+		if within := time.Until(f.queue.deadline); within != time.Millisecond+sendTime {
+			t.Errorf("the send may last %s, want %s after the end", within, sendTime)
 		}
 	})
 }

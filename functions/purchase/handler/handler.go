@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// sendTime is how long sending a message may take even when the tries have used up the
-	// rest of the time. It lies within invocation.Margin.
+	// sendTime is how long after the tries have used up the time sending a message may take. It lies within
+	// invocation.Margin.
 	sendTime = 300 * time.Millisecond
 	// markTime is how long marking a claim before its message is sent again may delay the
 	// answer. A mark that takes longer may still be written, so the message is then sent.
@@ -146,7 +146,9 @@ func (h *Handler) buy(ctx context.Context, request ledger.Request, event *teleme
 	p, err := h.ledger.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
 	logClaim(event, p.Claim)
-	h.send(ctx, event, p)
+	if unsent := invocation.Try(func() error { h.send(ctx, event, p); return nil }); unsent != nil {
+		event.Text("sendError", unsent.Error())
+	}
 	if err != nil {
 		return httpapi.Response{}, err
 	}
@@ -176,11 +178,6 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 	if p.Claim.ID == "" {
 		return
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			event.Text("sendError", fmt.Sprintf("panic: %v", p))
-		}
-	}()
 	if !p.New {
 		if p.Claim.State() != sale.Pending || h.now().Sub(p.Claim.AcceptedAt) > helpTime {
 			return
@@ -196,7 +193,7 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 		}
 		event.Metric("resent", telemetry.Count, 1)
 	}
-	ctx, cancel := invocation.AtLeast(ctx, sendTime)
+	ctx, cancel := invocation.Beyond(ctx, sendTime)
 	defer cancel()
 	if err := h.queue.Send(ctx, orderq.Of(p.Claim)); err != nil {
 		event.Metric("unsent", telemetry.Count, 1)

@@ -126,8 +126,6 @@ func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
 			fields{"result": "internal", "tries": 0.0, "level": "ERROR", "error": "newer-version: "}, nil},
 		{"an unknown failure", func(f *function) { f.over(f.Nowhere()) }, "", 500, sale.Internal, "", sale.Internal,
 			fields{"tries": 0.0, "level": "ERROR", "error": "internal: "}, nil},
-		{"a panic", func(f *function) { f.Burns() }, "", 500, sale.Internal, "", sale.Internal,
-			fields{"level": "ERROR", "error": "panic: " + testledger.ErrFire}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {

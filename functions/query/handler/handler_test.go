@@ -199,7 +199,6 @@ func TestEachAnswerLeavesItsLine(t *testing.T) {
 			sale.Internal, sale.Internal, `no such route: "GET /\n"`, fields{"route": "GET /\n"}},
 		{"a throttled table", "query-claim.json", (*function).Throttles, nil, sale.Busy, sale.Busy, "busy: ", fields{"saleId": "moutai", "user": "alice", "level": "WARN"}},
 		{"a foreign error", "query-order.json", func(f *function) { f.over(f.Nowhere()) }, nil, sale.Internal, sale.Internal, "internal: ", fields{"user": "alice"}},
-		{"a panic", "query-sale.json", (*function).Burns, nil, sale.Internal, sale.Internal, "panic: " + testledger.ErrFire, fields{"saleId": "moutai"}},
 		{"a sale for a newer version", "query-sale.json", newer, nil, sale.Busy, sale.NewerVersion, isNewer, fields{"saleId": "moutai"}},
 		{"one in a group", "query-group.json", newer, nil, sale.Busy, sale.NewerVersion, "sale 0: " + isNewer, fields{"groupId": "spirits"}},
 		{"one with a claim", "query-claim.json", newer, nil, sale.Busy, sale.NewerVersion, isNewer, of("moutai", "alice")},

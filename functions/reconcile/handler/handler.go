@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"flashsale/shared/invocation"
@@ -39,7 +40,7 @@ type Queue interface {
 	Depth(context.Context) (int, error)
 }
 
-// Handler serves one execution environment.
+// Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
 	ledger Ledger
 	queue  Queue
@@ -47,6 +48,8 @@ type Handler struct {
 	now    func() time.Time
 	// most is how many messages one pass may resend.
 	most int
+	// counting is held by the run that counts refunds, of those at the same time.
+	counting sync.Mutex
 	// refunds are counted by this run and the next ones; nil begins anew.
 	refunds []*ledger.RefundCount
 }
@@ -213,11 +216,11 @@ func (h *Handler) pass(
 // save stores the pass for the next invocation, also when the sale's time is up, and the books
 // of the one before, if that is complete.
 func (h *Handler) save(ctx context.Context, audit *ledger.Audit, books *ledger.Receipt) error {
-	ctx, cancel := invocation.AtLeast(ctx, saveTime)
+	ctx, cancel := invocation.Beyond(ctx, saveTime)
 	defer cancel()
 	return h.ledger.SaveCursor(ctx, audit, books)
 }
 
-// saveTime is how long storing a pass may take after the time is up. It lies within
+// saveTime is how long after its time is up a sale's claim may be unmarked and its pass stored. It lies within
 // invocation.Margin.
 const saveTime = 300 * time.Millisecond

@@ -24,8 +24,13 @@ const (
 // reportRefunds counts the refunds that are due in drained sales, which get no receipt, and
 // of payments of unknown orders. Counting all of them may take several runs; then each
 // continues where the one before stopped in this environment. It writes a line with their
-// number when all are counted, if there are any: each metric costs money.
+// number when all are counted, if there are any: each metric costs money. A run beside another that counts leaves
+// it to that one.
 func (h *Handler) reportRefunds(ctx context.Context, event *telemetry.Event, drained []ledger.Listing) error {
+	if !h.counting.TryLock() {
+		return nil
+	}
+	defer h.counting.Unlock()
 	if h.refunds == nil {
 		h.refunds = append(h.refunds, &ledger.RefundCount{})
 		for _, l := range drained {
@@ -69,7 +74,7 @@ func countRefunds(ctx context.Context, l Ledger, counts []*ledger.RefundCount) e
 		}
 		return nil
 	}
-	var wait sync.WaitGroup
+	var wait invocation.Group
 	for range min(refundsAtOnce, len(counts)) {
 		wait.Go(func() {
 			for c := take(); c != nil; c = take() {

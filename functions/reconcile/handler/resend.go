@@ -103,7 +103,7 @@ func (h *Handler) resend(
 // unmark makes a claim due again whose message could not be sent, also when the sale's time
 // is up.
 func (h *Handler) unmark(ctx context.Context, c sale.Claim, mark time.Time) error {
-	ctx, cancel := invocation.AtLeast(ctx, saveTime)
+	ctx, cancel := invocation.Beyond(ctx, saveTime)
 	defer cancel()
 	return h.ledger.Unmark(ctx, c, mark)
 }

@@ -26,7 +26,7 @@ type Ledger interface {
 	ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.ReleaseResult, error)
 }
 
-// Handler serves one execution environment.
+// Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
 	ledger Ledger
 	grace  time.Duration

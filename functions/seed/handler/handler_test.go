@@ -101,7 +101,6 @@ func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
 		{"a sale for a newer version", func(f *function) { f.Newer("SALE#moutai", "SALE") }, sale.NewerVersion,
 			map[string]any{"result": "internal", "level": "ERROR", "error": "newer-version: "}},
 		{"a foreign error", func(f *function) { f.over(f.Nowhere()) }, sale.Internal, map[string]any{"level": "ERROR", "error": "internal: "}},
-		{"a panic", func(f *function) { f.Burns() }, sale.Internal, map[string]any{"level": "ERROR", "error": "panic: " + testledger.ErrFire}},
 	} {
 		for _, action := range []string{"create", "add", "withdraw", "pause", "describe"} {
 			t.Run(tt.name+", "+action, func(t *testing.T) {

@@ -28,9 +28,6 @@ const (
 // Began is when each world begins.
 var Began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ErrFire is what a ledger that Burns panics with.
-const ErrFire = "table ledger-7 is on fire"
-
 // table has a name that no answer may quote.
 const table = "ledger-7"
 
@@ -261,11 +258,6 @@ func (w *World) Calls(run func()) (n int) {
 // Throttles makes the table refuse every call.
 func (w *World) Throttles() {
 	w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} }
-}
-
-// Burns makes every call panic with ErrFire.
-func (w *World) Burns() {
-	w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { panic(ErrFire) }
 }
 
 // Newer makes an item say that only a newer version may read it.

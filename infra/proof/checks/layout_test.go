@@ -21,23 +21,37 @@ func TestNoTestIsSkipped(t *testing.T) {
 	}
 }
 
-// clockReaders are the functions of package time that read a clock, or start something
-// that may outlive its invocation and run in a frozen environment. A timer or
-// time.After in a select belongs to its invocation.
-var clockReaders = []string{"Now", "Since", "Until", "AfterFunc", "NewTicker", "Tick"}
+// reserved is what only reservedTo may use. It reads a clock, or starts something that may outlive its invocation and run
+// in a frozen environment, or end the process with all events that are in flight in it. A timer or time.After in a select
+// belongs to its invocation.
+var reserved = []string{
+	"time.Now", "time.Since", "time.Until", "time.AfterFunc", "time.NewTicker", "time.Tick", "sync.WaitGroup", "errgroup.Group", "errgroup.WithContext",
+}
 
-// clockPackages may read a clock: one for state that outlives an invocation, one for
-// durations within one.
-var clockPackages = []string{"shared/clock", "shared/invocation"}
+// reservedTo are the packages of the clock of state that outlives an invocation, and of what happens within one.
+var reservedTo = []string{"shared/clock", "shared/invocation"}
 
-func TestAnEnvironmentAgesByOneWallClock(t *testing.T) {
+func TestAnEnvironmentAgesByOneWallClockAndAPanicEndsItsEventAlone(t *testing.T) {
 	for _, s := range sources(t) {
-		if !isDeployed(s) || slices.Contains(clockPackages, s.dir()) {
+		if !isDeployed(s) || slices.Contains(reservedTo, s.dir()) {
 			continue
 		}
 		ast.Inspect(s.ast, func(n ast.Node) bool {
-			if sel, ok := n.(*ast.SelectorExpr); ok && isName(sel.X, "time") && slices.Contains(clockReaders, sel.Sel.Name) {
-				s.errorf(t, sel.Pos(), "uses time.%s: take the time as an argument, or measure it with package invocation", sel.Sel.Name)
+			used := ""
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				used = "go"
+			case *ast.CallExpr:
+				if isName(n.Fun, "recover") {
+					used = "recover"
+				}
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && slices.Contains(reserved, x.Name+"."+n.Sel.Name) {
+					used = x.Name + "." + n.Sel.Name
+				}
+			}
+			if used != "" {
+				s.errorf(t, n.Pos(), "uses %s: take the time as an argument, or measure it, start goroutines and recover with package invocation", used)
 			}
 			return true
 		})

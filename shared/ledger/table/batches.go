@@ -3,13 +3,13 @@ package table
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
 )
 
@@ -149,7 +149,7 @@ func Each(n int, f func(i int)) {
 		f(0)
 		return
 	}
-	var wait sync.WaitGroup
+	var wait invocation.Group
 	slots := make(chan struct{}, AtOnce)
 	for i := range n {
 		slots <- struct{}{}
