@@ -101,7 +101,7 @@ prove-rules: needs-go
 	$(WATCH) ./shared/ledger -run '^TestReleasingManyClaims|^TestARecallOfManyOrders|^TestADrawOfManyEntrants' -dues 100000 -entrants 1000000
 	$(WATCH) ./infra/proof/mutants
 	$(call RACE,./infra/proof/explore -run '^TestSimulation' -seeds "$$(($${SEEDS:-2000} / 80))" -first "$${FIRST:-1}")
-	$(call RACE,-skip '^TestTheLedgerOverTheEngine' ./infra/ops/load ./shared/ledger ./functions/... ./shared/... ./infra/kit/rush ./infra/local/...)
+	$(call RACE,-skip '^TestTheLedgerOverTheEngine' ./infra/ops/load ./infra/proof/handlers ./shared/ledger ./functions/... ./shared/... ./infra/kit/rush ./infra/local/...)
 
 lab: host ## compare common flash-sale strategies side by side: STRATEGY=… SCENARIO=… SEED=… SEEDS=… (JSON=1); SPEED=5s: orders a second of the local stack, PostgreSQL and Redis, in turn, with CLIENTS=64, in SEEDS=3 rounds
 	@$(LAB_BUILD)

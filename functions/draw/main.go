@@ -4,8 +4,6 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/draw/handler"
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
@@ -18,5 +16,5 @@ func main() {
 	times, noTimes := draw.TimesFromEnv()
 	relays, noRelays := beacon.FromEnv()
 	log.FatalIf(noTimes, noRelays)
-	lambda.Start(handler.New(ledger, relays.Chain, relays, times, log, clock.Wall).Handle)
+	startup.Serve(log, startup.JSON(handler.New(ledger, relays.Chain, relays, times, log, clock.Wall).Handle))
 }

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/finalize/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/startup"
@@ -12,5 +10,5 @@ import (
 
 func main() {
 	log, _, ledger := startup.Function("finalize")
-	lambda.Start(handler.New(ledger, log, clock.Wall))
+	startup.Serve(log, handler.New(ledger, log, clock.Wall))
 }

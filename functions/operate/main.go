@@ -7,8 +7,6 @@ package main
 import (
 	"os"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/operate/assets"
 	"flashsale/functions/operate/handler"
 	"flashsale/functions/operate/stack"
@@ -29,5 +27,5 @@ func main() {
 	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
 	h.RolesClaim, h.Page = os.Getenv("ROLES_CLAIM"), page
 	h.Stack = surroundings
-	lambda.Start(h)
+	startup.Serve(log, h)
 }

@@ -2,8 +2,6 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/page/assets"
 	"flashsale/functions/page/handler"
 	"flashsale/shared/clock"
@@ -23,5 +21,5 @@ func main() {
 	h, err := handler.New(assets.Files, signIn, look, ledger, log, clock.Wall)
 	log.FatalIf(err)
 	h.Origin = origin
-	lambda.Start(h.Handle)
+	startup.Serve(log, startup.JSON(h.Handle))
 }

@@ -2,8 +2,6 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/pay/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
@@ -17,5 +15,5 @@ func main() {
 	log.FatalIf(noOrigin)
 	h := handler.New(ledger, providers, log, clock.Wall)
 	h.Origin = origin
-	lambda.Start(httpapi.Serve(h.Handle))
+	startup.Serve(log, httpapi.Serve(h.Handle))
 }

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/publish/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/eventbus"
@@ -16,5 +14,5 @@ func main() {
 	bus, noBus := eventbus.FromEnv(cfg)
 	failures, noFailures := handler.FailureQueueFromEnv(cfg)
 	log.FatalIf(noBus, noFailures)
-	lambda.Start(handler.New(bus, failures, log, clock.Wall).Handle)
+	startup.Serve(log, startup.JSON(handler.New(bus, failures, log, clock.Wall).Handle))
 }

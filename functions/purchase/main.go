@@ -3,8 +3,6 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/purchase/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
@@ -26,5 +24,5 @@ func main() {
 	if users != nil {
 		h.Users = users // a nil pointer would be no nil interface
 	}
-	lambda.Start(httpapi.Serve(h.Handle))
+	startup.Serve(log, httpapi.Serve(h.Handle))
 }

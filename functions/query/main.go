@@ -5,8 +5,6 @@ package main
 import (
 	"os"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/query/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
@@ -21,5 +19,5 @@ func main() {
 	log.FatalIf(err)
 	h := handler.New(ledger, log, clock.Wall)
 	h.Origin, h.PayLink = origin, link
-	lambda.Start(httpapi.Serve(h.Handle))
+	startup.Serve(log, httpapi.Serve(h.Handle))
 }

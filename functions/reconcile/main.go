@@ -3,8 +3,6 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/reconcile/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/orderq"
@@ -15,5 +13,5 @@ func main() {
 	log, cfg, ledger := startup.Function("reconcile")
 	queue, err := orderq.FromEnv(cfg)
 	log.FatalIf(err)
-	lambda.Start(handler.New(ledger, queue, log, clock.Wall).Handle)
+	startup.Serve(log, startup.JSON(handler.New(ledger, queue, log, clock.Wall).Handle))
 }

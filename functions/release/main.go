@@ -3,8 +3,6 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/release/handler"
 	"flashsale/shared/startup"
 )
@@ -13,5 +11,5 @@ func main() {
 	log, _, ledger := startup.Function("release")
 	grace, noGrace := handler.GraceFromEnv()
 	log.FatalIf(noGrace)
-	lambda.Start(handler.New(ledger, grace, log).Handle)
+	startup.Serve(log, startup.JSON(handler.New(ledger, grace, log).Handle))
 }

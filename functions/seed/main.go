@@ -5,8 +5,6 @@ package main
 import (
 	"os"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"flashsale/functions/seed/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/draw"
@@ -19,5 +17,5 @@ func main() {
 	log.FatalIf(noTimes)
 	h := handler.New(ledger, log, clock.Wall)
 	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
-	lambda.Start(h.Handle)
+	startup.Serve(log, startup.JSON(h.Handle))
 }

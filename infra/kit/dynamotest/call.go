@@ -66,7 +66,7 @@ func checkParameters(request any) error {
 // run takes one call through its faults: it is read, may be refused, waits,
 // is evaluated in one step under the lock, and its answer may be lost.
 func run[O any](ctx context.Context, db *DB, op string, input any, r request, invalid error) (*O, error) {
-	call := Call{N: db.count(op), Op: op, Keys: r.keys, Input: input}
+	call := Call{N: db.count(op), Op: op, Keys: r.keys, Input: input, Context: ctx}
 	if err := ctx.Err(); err != nil {
 		return nil, canceled(op, err)
 	}

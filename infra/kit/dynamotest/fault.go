@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +101,8 @@ type Call struct {
 	Keys []string
 	// Input is the operation's input. It must not be changed.
 	Input any
+	// Context is the caller's.
+	Context context.Context
 }
 
 // On is the fault of each call of that operation on an item that has that text in its key; ""
