@@ -164,7 +164,7 @@ func refuseToCancel(c sale.Cancellation, s sale.Sale, held sale.Claim) error {
 	case s.IsRecalled():
 		return sale.RefuseRecalled()
 	case held.State() != c.Expected:
-		return sale.RefuseState(&held)
+		return sale.RefuseState(held.State(), &held)
 	case slices.Contains(held.Refunds, held.Payment):
 		return sale.Refuse(sale.Conflicting, "the payment of the order goes back already")
 	}

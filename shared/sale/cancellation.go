@@ -71,8 +71,8 @@ func RefuseCancelled(by CancelledOrder, held *Claim) *Error {
 }
 
 // RefuseState returns the refusal of cancelling an order that is not as its author has seen it.
-func RefuseState(held *Claim) *Error {
-	e := Refusef(ChangedMeanwhile, "the order is %s now; look at it again", string(held.State()))
+func RefuseState(now ClaimState, held *Claim) *Error {
+	e := Refusef(ChangedMeanwhile, "the order is %s now; look at it again", string(now))
 	e.Claim = held
 	return e
 }

@@ -32,6 +32,7 @@ type Ledger interface {
 	Standing(ctx context.Context, saleID string) (ledger.Standing, int64, error)
 	Trail(ctx context.Context, saleID string, most int) ([]sale.Change, bool, error)
 	Latest(ctx context.Context, saleID string) (sale.Sale, error)
+	Existing(ctx context.Context, saleID string) (sale.Sale, error)
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 	OrderedIn(ctx context.Context, group, user string) (saleID string, err error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)

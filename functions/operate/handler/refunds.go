@@ -53,7 +53,7 @@ func (h *Handler) checkSale(ctx context.Context, id string, event *telemetry.Eve
 		return sale.RefuseID("saleId")
 	}
 	event.Text("saleId", id)
-	_, err := h.ledger.Latest(ctx, id)
+	_, err := h.ledger.Existing(ctx, id)
 	return err
 }
 

@@ -111,7 +111,7 @@ func (of *lookedAt) refusal() error {
 	case of.line("recalled") != nil:
 		return errors.New(sale.RefuseRecalled().Detail)
 	case of.expected != sale.Confirmed && of.expected != sale.Paid:
-		return fmt.Errorf("the order is %s now; look at it again", of.expected)
+		return errors.New(sale.RefuseState(of.expected, nil).Detail)
 	}
 	return nil
 }
