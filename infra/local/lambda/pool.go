@@ -9,8 +9,8 @@ import (
 	"flashsale/infra/local/eventsource"
 )
 
-// pool is the processes of one function. There are never more than slots, because a
-// process is started only by an invocation that has a slot and finds no idle process.
+// pool is the processes of one function. One is started only by an invocation that has a slot
+// and finds no place in another.
 type pool struct {
 	service *Service
 	fn      Function
@@ -18,17 +18,13 @@ type pool struct {
 	limit   limit
 	slots   chan struct{} // one element per running invocation; waiting ones are served in order
 
-	mu   sync.Mutex
-	all  map[*process]bool
-	idle []*process // the most recently used one last
-	// env is the environment of new processes; version counts its changes.
-	env     map[string]string
-	version int
+	mu    sync.Mutex
+	procs []*process        // the one started last at the end
+	env   map[string]string // of new processes
 }
 
 func newPool(s *Service, f Function, logs *sink, l limit) *pool {
-	return &pool{service: s, fn: f, logs: logs, limit: l, slots: make(chan struct{}, f.Processes),
-		all: map[*process]bool{}, env: f.Env}
+	return &pool{service: s, fn: f, logs: logs, limit: l, slots: make(chan struct{}, f.AtOnce), env: f.Env}
 }
 
 // limit is a concurrency limit: one element per invocation that runs or waits for a
@@ -59,7 +55,7 @@ func (p *pool) enter(ctx context.Context) (err error) {
 	case p.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for one of %d processes: %w", p.fn.Processes, context.Cause(ctx))
+		return fmt.Errorf("wait for one of %d places: %w", p.fn.AtOnce, context.Cause(ctx))
 	case <-p.service.ctx.Done():
 		return ErrClosed
 	}
@@ -70,102 +66,96 @@ func (p *pool) leave() {
 	<-p.limit
 }
 
-// serve runs an event in the most recently used idle process or in a new one.
-// The error is ErrClosed.
+// serve runs an event in the newest process that has a place, or in a new one. The error is ErrClosed.
 func (p *pool) serve(e event) (outcome, error) {
 	for {
-		proc, warm := p.takeIdle()
-		if !warm {
-			var err error
-			if proc, err = p.start(); err != nil {
-				out := cannotStart(e.id, err)
-				p.newLog().event(e.id, "failure", string(out.payload))
-				return out, nil
-			}
+		proc, err := p.take()
+		if err != nil {
+			out := cannotStart(e.id, err)
+			p.newLog().event(e.id, "failure", string(out.payload))
+			return out, nil
 		}
-		out, took, err := proc.run(e, warm)
-		if took != parked || !p.putIdle(proc) {
-			proc.end()
+		out, after, err := proc.run(e)
+		if after != healthy {
+			p.retire(proc)
 		}
-		// An idle process can die, or never ask again, between two events. An event
-		// that it did not take has not run and may go to another process.
-		if err == nil && took == untouched && warm {
+		p.giveBack(proc)
+		// A process can die, or ask no more, between two events. An event that it did not
+		// take has not run and may go to another process.
+		if err == nil && after == untouched {
 			continue
 		}
 		return out, err
 	}
 }
 
-func (p *pool) takeIdle() (proc *process, warm bool) {
+// take takes a place in a process.
+func (p *pool) take() (*process, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last := len(p.idle) - 1
-	if last < 0 {
-		return nil, false
+	for _, proc := range slices.Backward(p.procs) {
+		if proc.running < proc.places {
+			proc.running++
+			return proc, nil
+		}
 	}
-	proc, p.idle = p.idle[last], p.idle[:last]
-	return proc, true
+	proc, err := startProcess(p, p.env)
+	if err != nil {
+		return nil, err
+	}
+	proc.running = 1
+	p.procs = append(p.procs, proc)
+	go proc.watch()
+	return proc, nil
 }
 
-// putIdle keeps a process for the next event. It reports false if the process has died,
-// and been removed, since it asked for that, or has an old environment.
-func (p *pool) putIdle(proc *process) bool {
+// giveBack gives back a place, and ends a retired process with its last event.
+func (p *pool) giveBack(proc *process) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	keeps := p.all[proc] && proc.version == p.version
-	if keeps {
-		p.idle = append(p.idle, proc)
-	}
-	return keeps
-}
-
-// setEnvironment changes the environment of new processes and ends the idle ones.
-func (p *pool) setEnvironment(env map[string]string) {
-	p.mu.Lock()
-	old := p.idle
-	p.env, p.idle = env, nil
-	p.version++
+	proc.running--
+	ends := proc.places == 0 && proc.running == 0
 	p.mu.Unlock()
-	for _, proc := range old {
+	if ends {
 		proc.end()
 	}
 }
 
-// environment returns the environment of a new process, and its version.
-func (p *pool) environment() (map[string]string, int) {
+// retire lets processes take no more events. They end when they have none.
+func (p *pool) retire(procs ...*process) {
+	for _, proc := range procs {
+		p.mu.Lock()
+		if proc.places > 0 {
+			proc.places = 0
+			close(proc.retired)
+		}
+		ends := proc.running == 0
+		p.mu.Unlock()
+		if ends {
+			proc.end()
+		}
+	}
+}
+
+// setEnvironment changes the environment of new processes and retires the others.
+func (p *pool) setEnvironment(env map[string]string) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.env, p.version
+	p.env = env
+	old := slices.Clone(p.procs)
+	p.mu.Unlock()
+	p.retire(old...)
 }
 
 // forget removes a process that has ended.
 func (p *pool) forget(proc *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.all, proc)
-	p.idle = slices.DeleteFunc(p.idle, func(other *process) bool { return other == proc })
-}
-
-func (p *pool) start() (*process, error) {
-	proc, err := startProcess(p)
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	p.all[proc] = true
-	p.mu.Unlock()
-	// Only now can forget find it.
-	go proc.watch()
-	return proc, nil
+	p.procs = slices.DeleteFunc(p.procs, func(other *process) bool { return other == proc })
 }
 
 // killAll ends all processes; the caller ensures that no more are started.
 func (p *pool) killAll() {
 	p.mu.Lock()
-	var procs []*process
-	for proc := range p.all {
-		procs = append(procs, proc)
-	}
+	procs := slices.Clone(p.procs)
 	p.mu.Unlock()
 	for _, proc := range procs {
 		proc.child.Kill()

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -12,23 +13,24 @@ import (
 	"flashsale/infra/local/loopback"
 )
 
-// process is one execution environment: a bootstrap program and its Runtime API. At any
-// time it is either idle or used by one invocation.
+// process is one execution environment: a bootstrap program and its Runtime API.
 type process struct {
 	pool   *pool
 	child  *child.Process
 	log    *stream
 	server *http.Server
 	over   chan struct{} // closed when program and server have ended
-	// version is that of its environment.
-	version int
 
-	polled     chan struct{} // holds a token once the program has asked for an event
-	events     chan *invocation
-	initFailed chan []byte // holds the program's report of a failed start
+	asked  chan struct{} // closed once the program has asked for an event
+	asking sync.Once
+	events chan *invocation
+
+	// Guarded by the pool's mutex: how many events it may have at once, 0 from when it retires, and has.
+	places, running int
+	retired         chan struct{}
 
 	mu      sync.Mutex
-	current *invocation // taken and not yet answered
+	current map[string]*invocation // taken and not yet answered, by request id
 }
 
 // invocation is an event being processed.
@@ -42,12 +44,14 @@ type invocation struct {
 type afterwards int
 
 const (
-	untouched afterwards = iota // it did not take the event, and must be ended
-	spent                       // it took the event, and must be ended
-	parked                      // it asks for its next event
+	untouched afterwards = iota // it did not take the event, and must retire
+	spent                       // it failed, and must retire
+	healthy
 )
 
-func startProcess(p *pool) (*process, error) {
+// startProcess starts a program with an environment. As on Lambda's Managed Instances,
+// AWS_LAMBDA_MAX_CONCURRENCY says how many events it takes at once; what is no such number is 1.
+func startProcess(p *pool, env map[string]string) (*process, error) {
 	command, err := filepath.Abs(p.fn.Command)
 	if err != nil {
 		return nil, fmt.Errorf("find bootstrap: %w", err)
@@ -58,12 +62,13 @@ func startProcess(p *pool) (*process, error) {
 	}
 	proc := &process{
 		pool: p, log: p.newLog(), over: make(chan struct{}),
-		polled: make(chan struct{}, 1), events: make(chan *invocation), initFailed: make(chan []byte, 1),
+		asked: make(chan struct{}), events: make(chan *invocation), retired: make(chan struct{}), current: map[string]*invocation{},
 	}
+	places, _ := strconv.Atoi(env["AWS_LAMBDA_MAX_CONCURRENCY"])
+	proc.places = max(1, places)
 	proc.server = &http.Server{Handler: loopback.Rules{}.Handler(proc.runtimeAPI())}
 	fn := p.fn
-	fn.Command = command
-	fn.Env, proc.version = p.environment()
+	fn.Command, fn.Env = command, env
 	proc.child, err = child.Start(child.Command{
 		Path:   command,
 		Dir:    filepath.Dir(command),
@@ -93,61 +98,28 @@ func (p *process) end() {
 	<-p.over
 }
 
-// run runs an event in the process: its start unless it is warm, the event, and its
-// request for the next one. Only that ends an invocation on Lambda, too; the time until
-// then counts against the timeout. The error is ErrClosed.
-func (p *process) run(e event, warm bool) (out outcome, took afterwards, err error) {
-	if !warm {
-		if out, ok, err := p.awaitInit(e.id); !ok {
-			return out, untouched, err
-		}
-	}
-	return p.exchange(e)
-}
-
-// awaitInit waits for the program's first request for an event.
-func (p *process) awaitInit(requestID string) (out outcome, ok bool, err error) {
-	timer := time.NewTimer(initLimit)
-	defer timer.Stop()
-	select {
-	case <-p.polled:
-		return outcome{}, true, nil
-	case report := <-p.initFailed:
-		out = outcome{payload: report, functionError: unhandled}
-	case <-p.child.Done():
-		// A report may have arrived just before the exit.
-		select {
-		case report := <-p.initFailed:
-			out = outcome{payload: report, functionError: unhandled}
-		default:
-			out = exited(requestID, p.child.Wait())
-		}
-	case <-timer.C:
-		out = timedOut(requestID, initLimit)
-	case <-p.pool.service.ctx.Done():
-		return outcome{}, false, ErrClosed
-	}
-	p.log.event(requestID, "init failure", string(out.payload))
-	return out, false, nil
-}
-
-func (p *process) exchange(e event) (outcome, afterwards, error) {
+// run runs an event in the process, after its start. The time until the program takes it counts
+// against the timeout, too. The error is ErrClosed.
+func (p *process) run(e event) (outcome, afterwards, error) {
 	timeout, closing := p.pool.fn.Timeout, p.pool.service.ctx.Done()
+	select {
+	case <-p.asked: // it may have died since
+	default:
+		if out, ok, err := p.awaitInit(e.id); !ok {
+			return out, spent, err
+		}
+	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
-	// A token remains if the program lost its connection and asked again.
-	select {
-	case <-p.polled:
-	default:
-	}
-
 	inv := &invocation{event: e, deadline: time.Now().Add(timeout), result: make(chan outcome, 1)}
 	select {
 	case p.events <- inv:
+	case <-p.retired:
+		return outcome{}, untouched, nil
 	case <-p.child.Done():
-		return exited(e.id, p.child.Wait()), untouched, nil
+		return outcome{}, untouched, nil
 	case <-timer.C:
-		return timedOut(e.id, timeout), untouched, nil
+		return outcome{}, untouched, nil
 	case <-closing:
 		return outcome{}, untouched, ErrClosed
 	}
@@ -155,30 +127,40 @@ func (p *process) exchange(e event) (outcome, afterwards, error) {
 	var out outcome
 	select {
 	case out = <-inv.result:
+		return out, healthy, nil
 	case <-p.child.Done():
 		if !inv.answered(&out) {
 			out = exited(e.id, p.child.Wait())
 			p.log.event(e.id, "error", string(out.payload))
 		}
-		return out, spent, nil
 	case <-timer.C:
-		if !inv.answered(&out) {
-			out = timedOut(e.id, timeout)
-			p.log.event(e.id, "timeout", string(out.payload))
+		if inv.answered(&out) {
+			return out, healthy, nil
 		}
-		return out, spent, nil
+		out = timedOut(e.id, timeout)
+		p.log.event(e.id, "timeout", string(out.payload))
 	case <-closing:
 		return outcome{}, spent, ErrClosed
 	}
-
-	select {
-	case <-p.polled:
-		return out, parked, nil
-	case <-p.child.Done():
-	case <-timer.C:
-	case <-closing:
-	}
 	return out, spent, nil
+}
+
+// awaitInit waits for the program's first request for an event.
+func (p *process) awaitInit(requestID string) (out outcome, ok bool, err error) {
+	timer := time.NewTimer(initLimit)
+	defer timer.Stop()
+	select {
+	case <-p.asked:
+		return outcome{}, true, nil
+	case <-p.child.Done():
+		out = exited(requestID, p.child.Wait())
+	case <-timer.C:
+		out = timedOut(requestID, initLimit)
+	case <-p.pool.service.ctx.Done():
+		return outcome{}, false, ErrClosed
+	}
+	p.log.event(requestID, "init failure", string(out.payload))
+	return out, false, nil
 }
 
 // answered gets an answer that arrived together with the process's end.

@@ -22,23 +22,20 @@ func (p *process) runtimeAPI() http.Handler {
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", func(w http.ResponseWriter, r *http.Request) {
 		p.serveAnswer(w, r, unhandled)
 	})
-	mux.HandleFunc("POST /2018-06-01/runtime/init/error", p.serveInitError)
 	return mux
 }
 
 func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
-	select {
-	case p.polled <- struct{}{}:
-	default:
-	}
+	p.asking.Do(func() { close(p.asked) })
 	var inv *invocation
 	select {
 	case inv = <-p.events:
-	case <-r.Context().Done(): // the program has gone, or the server closes
+	case <-r.Context().Done(): // the program ends: after a panic it asks no more, and its other events run on
+		p.pool.retire(p)
 		return
 	}
 	p.mu.Lock()
-	p.current = inv
+	p.current[inv.id] = inv
 	p.mu.Unlock()
 
 	h := w.Header()
@@ -52,7 +49,8 @@ func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(inv.payload)
 }
 
-// serveAnswer takes the result or the error of the invocation in progress.
+// serveAnswer takes the result or the error of an invocation in progress. One that comes after the
+// timeout is accepted, too, and nobody reads it: a refusal would end the program with its other events.
 func (p *process) serveAnswer(w http.ResponseWriter, r *http.Request, functionError string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxResponse+1))
 	if err != nil {
@@ -84,29 +82,14 @@ func (p *process) serveAnswer(w http.ResponseWriter, r *http.Request, functionEr
 	accept(w)
 }
 
-// claimAnswer returns the invocation in progress if it has this id, the first time
-// only: an event is answered once.
+// claimAnswer returns the invocation in progress that has this id, the first time only: an
+// event is answered once.
 func (p *process) claimAnswer(id string) *invocation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	inv := p.current
-	if inv == nil || inv.id != id {
-		return nil
-	}
-	p.current = nil
+	inv := p.current[id]
+	delete(p.current, id)
 	return inv
-}
-
-func (p *process) serveInitError(w http.ResponseWriter, r *http.Request) {
-	report, err := io.ReadAll(io.LimitReader(r.Body, maxResponse))
-	if err != nil {
-		return
-	}
-	select {
-	case p.initFailed <- report:
-	default:
-	}
-	accept(w)
 }
 
 func accept(w http.ResponseWriter) {

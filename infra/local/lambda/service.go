@@ -2,10 +2,12 @@
 // bootstrap programs as processes, each against a Lambda Runtime API of its
 // own, and answers Lambda's Invoke API.
 //
-// A process gets one event at a time, stays warm for the next one, and is killed at the
-// function's timeout, as an execution environment is. Differences from AWS: a caller
-// waits for a process, up to the concurrency limit, instead of getting a new
-// environment, and an idle process is neither frozen nor ended.
+// A process stays warm for the next event, and is killed at the function's timeout, as an
+// execution environment is. Differences from AWS: a caller waits for a place, up to the
+// concurrency limit, instead of getting a new environment; an idle process is neither
+// frozen nor ended; and a process may take several events at once, as on Lambda's Managed
+// Instances, which spares memory. Then one that was too slow takes no more events, and is
+// killed when those beside it have ended.
 //
 // It implements Lambda's protocols, limits and error texts, regardless of the functions
 // and their events.
@@ -28,13 +30,14 @@ import (
 type Function struct {
 	Name    string // the template's logical id
 	Command string // path of the bootstrap program
-	// Env is the environment set by the template, without variables that Lambda reserves.
+	// Env is the environment set by the template, without variables that Lambda reserves, but
+	// for AWS_LAMBDA_MAX_CONCURRENCY: how many events a process takes at once, 1 without it.
 	Env      map[string]string
 	Timeout  time.Duration // of one invocation, more than 0
 	MemoryMB int           // only passed to the function, not enforced
-	// Processes bounds the processes, and so the events that run at one time, to what
-	// this machine can handle; at least 1. Further invocations wait.
-	Processes int
+	// AtOnce bounds the events that run at one time to what this machine can handle; at
+	// least 1. Further invocations wait.
+	AtOnce int
 	// Reserved is the function's reserved concurrency: invocations beyond it, the
 	// waiting ones included, are throttled. 0 reserves none: the function shares the
 	// account's unreserved concurrency.

@@ -5,21 +5,29 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// maxProcesses bounds the processes per function, in addition to the template's reserved
+// mostAtOnce bounds the executions of a function at a time, in addition to the template's reserved
 // concurrency. It suits a machine of a few cores.
-const maxProcesses = 12
+const mostAtOnce = 12
 
-// maxExecutions returns how many executions of a function may run at a time here, each in a process
-// of its own.
-func maxExecutions(f template.Function) int {
+// atOnce returns how many executions of a function may run at a time here.
+func atOnce(f template.Function) int {
 	if f.ReservedConcurrency > 0 {
-		return min(f.ReservedConcurrency, maxProcesses)
+		return min(f.ReservedConcurrency, mostAtOnce)
 	}
-	return maxProcesses
+	return mostAtOnce
+}
+
+// places returns how many of them share a process. What schedules run keeps state from one run to the
+// next, so it has the process for itself.
+func places(f template.Function) int {
+	if len(f.Schedules) > 0 {
+		return 1
+	}
+	return atOnce(f)
 }
 
 // queueing is how many times the concurrency may run and wait here, unless one is asked for. An
-// invocation counts while it waits for a process. On AWS the template's 400 environments answer some
+// invocation counts while it waits for a place. On AWS the template's 400 environments answer some
 // 20,000 purchases a second, and nobody waits; here a queue of 400 is one slow second of a rush.
 const queueing = 10
 
@@ -30,7 +38,7 @@ func (s *Stack) throttles() (account int, reserved func(template.Function) int) 
 		return s.o.Concurrency, func(f template.Function) int { return f.ReservedConcurrency }
 	}
 	return queueing * lambda.AccountConcurrency, func(f template.Function) int {
-		if f.ReservedConcurrency <= maxProcesses {
+		if f.ReservedConcurrency <= mostAtOnce {
 			return f.ReservedConcurrency
 		}
 		return queueing * f.ReservedConcurrency

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"flashsale/infra/local/faults"
 	"flashsale/infra/local/live"
@@ -79,9 +80,11 @@ func (s *Stack) setFaults(c faults.Config, busDown bool) {
 	}
 }
 
-// environment is a function's, with the addresses of the engines or of the proxies to them.
-func (s *Stack) environment(f template.Function, faulty bool) map[string]string {
+// environment is a function's, with the addresses of the engines or of the proxies to them, and with
+// that many places in a process.
+func (s *Stack) environment(f template.Function, faulty bool, places int) map[string]string {
 	env := maps.Clone(f.Environment)
+	env["AWS_LAMBDA_MAX_CONCURRENCY"] = strconv.Itoa(places)
 	env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.engine, s.SQS
 	env["AWS_ENDPOINT_URL_LAMBDA"], env["AWS_ENDPOINT_URL_CLOUDWATCH"] = s.Lambda, s.cloudWatch
 	if s.bus != nil {
@@ -91,8 +94,11 @@ func (s *Stack) environment(f template.Function, faulty bool) map[string]string 
 		env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.proxied[0], s.proxied[1]
 	}
 	s.throw(env)
-	// One machine has one clock, and no payment is on its way for long.
-	for _, with := range []map[string]string{{"RELEASE_GRACE_SECONDS": "0"}, s.o.Variables} {
+	// One machine has one clock, and no payment is on its way for long. On AWS an environment never waits
+	// for its own check of another user.
+	for _, with := range []map[string]string{
+		{"RELEASE_GRACE_SECONDS": "0", "ELIGIBILITY_CONCURRENCY": strconv.Itoa(places)}, s.o.Variables,
+	} {
 		for name, value := range with {
 			if _, has := env[name]; has {
 				env[name] = value
@@ -126,7 +132,11 @@ func (s *Stack) Inject(_ context.Context, d live.Injection) error {
 	s.setFaults(c, d.BusDown)
 	for _, f := range s.described.Functions {
 		faulty := s.o.Faults != "" || d.Faults != "" && (len(d.Functions) == 0 || slices.Contains(d.Functions, f.LogicalID))
-		if env := s.environment(f, faulty); !maps.Equal(env, s.environments[f.LogicalID]) {
+		room := places(f)
+		if d.Kill > 0 { // a share of the answers is lost, and not all that run beside them
+			room = 1
+		}
+		if env := s.environment(f, faulty, room); !maps.Equal(env, s.environments[f.LogicalID]) {
 			s.functions.SetEnvironment(f.LogicalID, env)
 			s.environments[f.LogicalID] = env
 		}

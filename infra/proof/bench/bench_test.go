@@ -77,7 +77,7 @@ func BenchmarkColdStart(b *testing.B) {
 
 func start(b *testing.B, program, awsURL string, event []byte) {
 	service, err := lambda.New([]lambda.Function{{
-		Name: "PurchaseFunction", Command: program, Timeout: time.Minute, Processes: 1,
+		Name: "PurchaseFunction", Command: program, Timeout: time.Minute, AtOnce: 1,
 		Env: map[string]string{"AWS_ENDPOINT_URL": awsURL, "TABLE_NAME": table, "ORDER_QUEUE_URL": queueURL},
 	}}, lambda.Options{})
 	if err != nil {
