@@ -5,25 +5,25 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// mostAtOnce bounds the executions of a function at a time, in addition to the template's reserved
-// concurrency. It suits a machine of a few cores.
-const mostAtOnce = 12
+// AtOnce bounds the executions of a function at a time, in addition to the template's reserved
+// concurrency, unless another number is asked for. It suits a machine of a few cores.
+const AtOnce = 12
 
 // atOnce returns how many executions of a function may run at a time here.
-func atOnce(f template.Function) int {
+func (s *Stack) atOnce(f template.Function) int {
 	if f.ReservedConcurrency > 0 {
-		return min(f.ReservedConcurrency, mostAtOnce)
+		return min(f.ReservedConcurrency, s.o.AtOnce)
 	}
-	return mostAtOnce
+	return s.o.AtOnce
 }
 
 // places returns how many of them share a process. What schedules run keeps state from one run to the
 // next, so it has the process for itself.
-func places(f template.Function) int {
+func (s *Stack) places(f template.Function) int {
 	if len(f.Schedules) > 0 {
 		return 1
 	}
-	return atOnce(f)
+	return s.atOnce(f)
 }
 
 // queueing is how many times the concurrency may run and wait here, unless one is asked for. An
@@ -38,7 +38,7 @@ func (s *Stack) throttles() (account int, reserved func(template.Function) int) 
 		return s.o.Concurrency, func(f template.Function) int { return f.ReservedConcurrency }
 	}
 	return queueing * lambda.AccountConcurrency, func(f template.Function) int {
-		if f.ReservedConcurrency <= mostAtOnce {
+		if f.ReservedConcurrency <= s.o.AtOnce {
 			return f.ReservedConcurrency
 		}
 		return queueing * f.ReservedConcurrency

@@ -132,7 +132,7 @@ func (s *Stack) Inject(_ context.Context, d live.Injection) error {
 	s.setFaults(c, d.BusDown)
 	for _, f := range s.described.Functions {
 		faulty := s.o.Faults != "" || d.Faults != "" && (len(d.Functions) == 0 || slices.Contains(d.Functions, f.LogicalID))
-		room := places(f)
+		room := s.places(f)
 		if d.Kill > 0 { // a share of the answers is lost, and not all that run beside them
 			room = 1
 		}

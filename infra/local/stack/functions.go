@@ -45,11 +45,11 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		if _, err := os.Stat(command); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("function %s is not built: %s is missing (make host builds it)", f.LogicalID, command)
 		}
-		env := s.environment(f, s.o.Faults != "", places(f))
+		env := s.environment(f, s.o.Faults != "", s.places(f))
 		s.environments[f.LogicalID] = env
 		functions = append(functions, lambda.Function{
 			Name: f.LogicalID, Command: command, Env: env,
-			Timeout: f.Timeout, MemoryMB: f.MemoryMB, AtOnce: atOnce(f), Reserved: reserved(f),
+			Timeout: f.Timeout, MemoryMB: f.MemoryMB, AtOnce: s.atOnce(f), Reserved: reserved(f),
 		})
 	}
 	var err error
@@ -86,7 +86,7 @@ var localRuntime = map[string]string{"GOMAXPROCS": "1", "GOGC": "400"}
 func (s *Stack) startPollers() {
 	for _, f := range s.described.Functions {
 		for _, source := range f.Queues {
-			concurrency := atOnce(f)
+			concurrency := s.atOnce(f)
 			if source.MaximumConcurrency > 0 {
 				concurrency = min(concurrency, source.MaximumConcurrency)
 			}

@@ -298,7 +298,9 @@ type Options struct {
 	DemoSale, PricedSale bool
 	// Secrets is a folder with files of secrets, named like the providers whose own they replace; empty is none.
 	Secrets string
-	// Concurrency is the account's Lambda concurrency, invocations that wait for a process included; 0 is
+	// AtOnce is how many executions of a function may run at a time.
+	AtOnce int
+	// Concurrency is the account's Lambda concurrency, invocations that wait for a place included; 0 is
 	// a new account's, and ten times as many may wait.
 	Concurrency int
 	// KillAtResponse is the share, 0 to 1, of the functions' answers at which the
