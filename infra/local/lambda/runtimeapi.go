@@ -50,7 +50,7 @@ func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveAnswer takes the result or the error of an invocation in progress. One that comes after the
-// timeout is accepted, too, and nobody reads it: a refusal would end the program with its other events.
+// timeout is accepted, too, and nobody reads it: to a refusal the program would answer by ending.
 func (p *process) serveAnswer(w http.ResponseWriter, r *http.Request, functionError string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxResponse+1))
 	if err != nil {
