@@ -71,9 +71,8 @@ WAITING := ./infra/proof/explore ./infra/proof/system ./shared/ledger ./infra/pr
 AROUND := ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
 LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/browser/... ./infra/proof/clients
 PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCommands
-RACED := ^TestManyEventsInOneProcess
 test: host flashsale ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
-	$(WATCH) -skip '$(PROVED)|$(RACED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
+	$(WATCH) -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 
 check: host ## test the tools and the local stack, also the ledger on its engine; check formatting, vet, staticcheck, the rules of the sources, known vulnerabilities; lint the templates and SAM's output
 	@unformatted=$$(gofmt -l functions shared infra events); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
@@ -104,7 +103,8 @@ prove-rules: host
 	$(WATCH) ./infra/proof/mutants
 	$(call WITH_COMPILER,$(RACE) ./infra/proof/explore -run '^TestSimulation' -seeds "$$(($${SEEDS:-2000} / 80))" -first "$${FIRST:-1}")
 	$(call WITH_COMPILER,$(RACE) -skip '^TestTheLedgerOverTheEngine' ./infra/ops/load ./infra/proof/handlers ./shared/ledger ./functions/... ./shared/... ./infra/kit/rush ./infra/local/...)
-	$(call WITH_COMPILER,$(WATCH) ./infra/proof/system -run '$(RACED)')
+	$(call WITH_COMPILER,CGO_ENABLED=1 $(TELL) go build -race -ldflags=-s -o $(BUILD)/raced/ ./functions/...)
+	$(call WITH_COMPILER,$(WATCH) ./infra/proof/system -run '^TestEveryAccident/^(crowd|undelivered)$$' -programs "$$PWD/$(BUILD)/raced")
 
 lab: host ## compare common flash-sale strategies side by side: STRATEGY=… SCENARIO=… SEED=… SEEDS=… (JSON=1); SPEED=5s: orders a second of the local stack, PostgreSQL and Redis, in turn, with CLIENTS=64, in SEEDS=3 rounds
 	@$(LAB_BUILD)

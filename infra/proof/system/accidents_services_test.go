@@ -164,26 +164,18 @@ func poisonAndABrokenFinalize(d drill) {
 // because its queues are in its memory.
 func (v visit) deployFinalize(script string) {
 	v.t.Helper()
-	program := filepath.Join(project, ".build/host/finalize")
-	if script != "" {
-		program = filepath.Join(v.t.TempDir(), "finalize")
-		if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
-			v.t.Fatal(err)
-		}
+	bootstrap := filepath.Join(v.root, ".build/host/FinalizeFunction/bootstrap")
+	own, err := filepath.Abs(filepath.Join(project, ".build/host/FinalizeFunction/bootstrap"))
+	if err == nil && script == "" {
+		err = os.Symlink(own, bootstrap+".new")
+	} else if err == nil {
+		err = os.WriteFile(bootstrap+".new", []byte(script), 0o755)
 	}
-	v.deploy("FinalizeFunction", program)
+	if err = cmp.Or(err, os.Rename(bootstrap+".new", bootstrap)); err != nil {
+		v.t.Fatal(err)
+	}
 	for _, p := range v.processes()["FinalizeFunction"] {
 		_ = p.Signal(os.Kill)
-	}
-}
-
-// deploy puts a program in the place of a function's: its next process runs that.
-func (v visit) deploy(function, program string) {
-	v.t.Helper()
-	bootstrap := filepath.Join(v.root, ".build/host", function, "bootstrap")
-	program, err := filepath.Abs(program)
-	if err = cmp.Or(err, os.Symlink(program, bootstrap+".new"), os.Rename(bootstrap+".new", bootstrap)); err != nil {
-		v.t.Fatal(err)
 	}
 }
 

@@ -50,6 +50,9 @@ func (s *system) searchLogs() (found []error) {
 		if text := tokenShaped.Find(text); text != nil {
 			found = append(found, fmt.Errorf("%s has %q", name, text))
 		}
+		if _, race, raced := strings.Cut(string(text), "DATA RACE"); raced {
+			found = append(found, fmt.Errorf("%s has a race:%s", name, race[:min(len(race), 4000)]))
+		}
 		// The stack itself prints an example of a call at its start.
 		if text := authorization.Find(text); text != nil && name != s.output.Name() {
 			found = append(found, fmt.Errorf("%s has %q", name, text))
