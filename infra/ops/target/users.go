@@ -5,17 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
-	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
+	"github.com/aws/smithy-go"
 	"golang.org/x/sync/errgroup"
 )
 
 const (
 	// maxUsers bounds one call. Cognito's default quota is 50 new users per second.
 	maxUsers = 10_000
-	// atOnce bounds the calls in flight. The SDK backs off and retries when Cognito throttles.
+	// atOnce bounds the calls in flight. Call waits and asks again when Cognito throttles.
 	atOnce = 8
 )
 
@@ -25,7 +25,7 @@ const (
 // account's credentials can sign in as any user. The template allows it with
 // CreateUserPool=with-test-users, which the preflight accepts in dev only.
 type userPool struct {
-	api        *cognito.Client
+	aws        aws.Config
 	id, client string
 }
 
@@ -51,34 +51,43 @@ func (p userPool) tokens(ctx context.Context, users []string) ([]string, error) 
 }
 
 func (p userPool) signIn(ctx context.Context, name string) (string, error) {
-	_, err := p.api.AdminCreateUser(ctx, &cognito.AdminCreateUserInput{
-		UserPoolId: &p.id, Username: &name, MessageAction: types.MessageActionTypeSuppress,
-		UserAttributes: []types.AttributeType{
-			{Name: aws.String("email"), Value: &name}, {Name: aws.String("email_verified"), Value: aws.String("true")},
-		},
-	})
-	if _, exists := errors.AsType[*types.UsernameExistsException](err); err != nil && !exists {
+	type object = map[string]any
+	err := p.call(ctx, "AdminCreateUser", object{
+		"UserPoolId": p.id, "Username": name, "MessageAction": "SUPPRESS",
+		"UserAttributes": []object{{"Name": "email", "Value": name}, {"Name": "email_verified", "Value": "true"}},
+	}, new(any))
+	if err != nil && !is(err, "UsernameExistsException") {
 		return "", err
 	}
 	// The template's password policy requires a lower-case letter, an upper-case letter and a digit.
 	password := rand.Text() + "a1"
-	if _, err := p.api.AdminSetUserPassword(ctx, &cognito.AdminSetUserPasswordInput{
-		UserPoolId: &p.id, Username: &name, Password: &password, Permanent: true,
-	}); err != nil {
+	if err := p.call(ctx, "AdminSetUserPassword", object{"UserPoolId": p.id, "Username": name, "Password": password, "Permanent": true}, new(any)); err != nil {
 		return "", err
 	}
-	out, err := p.api.AdminInitiateAuth(ctx, &cognito.AdminInitiateAuthInput{
-		UserPoolId: &p.id, ClientId: &p.client, AuthFlow: types.AuthFlowTypeAdminUserPasswordAuth,
-		AuthParameters: map[string]string{"USERNAME": name, "PASSWORD": password},
-	})
-	if _, refused := errors.AsType[*types.InvalidParameterException](err); refused {
+	var out struct {
+		ChallengeName        string
+		AuthenticationResult *struct{ AccessToken string }
+	}
+	err = p.call(ctx, "AdminInitiateAuth", object{
+		"UserPoolId": p.id, "ClientId": p.client, "AuthFlow": "ADMIN_USER_PASSWORD_AUTH",
+		"AuthParameters": object{"USERNAME": name, "PASSWORD": password},
+	}, &out)
+	switch {
+	case is(err, "InvalidParameterException"):
 		return "", fmt.Errorf("%w: %w", ErrNotAllowed, err)
-	}
-	if err != nil {
+	case err != nil:
 		return "", err
-	}
-	if out.AuthenticationResult == nil {
+	case out.AuthenticationResult == nil:
 		return "", fmt.Errorf("the user pool requires the challenge %s", out.ChallengeName)
 	}
-	return aws.ToString(out.AuthenticationResult.AccessToken), nil
+	return out.AuthenticationResult.AccessToken, nil
+}
+
+func (p userPool) call(ctx context.Context, operation string, in, out any) error {
+	return Call(ctx, p.aws, "cognito-idp", http.MethodPost, "/", "AWSCognitoIdentityProviderService."+operation, in, out)
+}
+
+func is(err error, code string) bool {
+	said, ok := errors.AsType[smithy.APIError](err)
+	return ok && said.ErrorCode() == code
 }
