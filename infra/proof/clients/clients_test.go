@@ -44,7 +44,7 @@ func run(t *testing.T, folder, program string, arguments ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, arguments...)
 	command.Dir = folder
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	var out, told bytes.Buffer
 	command.Stdout, command.Stderr = &out, &told
 	if err := command.Run(); err != nil {

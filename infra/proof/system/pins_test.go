@@ -27,7 +27,7 @@ var deployableIn = map[string][]string{
 
 // ofTools are the SDK's services that only the command and tests call.
 var ofTools = []string{
-	"github.com/aws/aws-sdk-go-v2/service/apigateway", "github.com/aws/aws-sdk-go-v2/service/cloudformation", "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider",
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation",
 }
 
 func TestAFunctionHoldsOnlyTheModulesItNeeds(t *testing.T) {

@@ -106,7 +106,7 @@ func shared(t *testing.T) visit {
 	t.Helper()
 	s, err := sharedOnce()
 	if err != nil {
-		t.Fatalf("%v (make host flashsale builds what the stack runs)", err)
+		t.Fatalf("%v (make host builds what the stack runs)", err)
 	}
 	return visit{s, t}
 }
