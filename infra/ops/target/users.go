@@ -51,29 +51,29 @@ func (p userPool) tokens(ctx context.Context, users []string) ([]string, error) 
 }
 
 func (p userPool) signIn(ctx context.Context, name string) (string, error) {
-	type object = map[string]any
-	err := p.call(ctx, "AdminCreateUser", object{
+	if code, err := p.call(ctx, "AdminCreateUser", object{
 		"UserPoolId": p.id, "Username": name, "MessageAction": "SUPPRESS",
 		"UserAttributes": []object{{"Name": "email", "Value": name}, {"Name": "email_verified", "Value": "true"}},
-	}, new(any))
-	if err != nil && !is(err, "UsernameExistsException") {
+	}, new(any)); err != nil && code != "UsernameExistsException" {
 		return "", err
 	}
 	// The template's password policy requires a lower-case letter, an upper-case letter and a digit.
 	password := rand.Text() + "a1"
-	if err := p.call(ctx, "AdminSetUserPassword", object{"UserPoolId": p.id, "Username": name, "Password": password, "Permanent": true}, new(any)); err != nil {
+	if _, err := p.call(ctx, "AdminSetUserPassword", object{
+		"UserPoolId": p.id, "Username": name, "Password": password, "Permanent": true,
+	}, new(any)); err != nil {
 		return "", err
 	}
 	var out struct {
 		ChallengeName        string
 		AuthenticationResult *struct{ AccessToken string }
 	}
-	err = p.call(ctx, "AdminInitiateAuth", object{
+	code, err := p.call(ctx, "AdminInitiateAuth", object{
 		"UserPoolId": p.id, "ClientId": p.client, "AuthFlow": "ADMIN_USER_PASSWORD_AUTH",
 		"AuthParameters": object{"USERNAME": name, "PASSWORD": password},
 	}, &out)
 	switch {
-	case is(err, "InvalidParameterException"):
+	case code == "InvalidParameterException":
 		return "", fmt.Errorf("%w: %w", ErrNotAllowed, err)
 	case err != nil:
 		return "", err
@@ -83,11 +83,13 @@ func (p userPool) signIn(ctx context.Context, name string) (string, error) {
 	return out.AuthenticationResult.AccessToken, nil
 }
 
-func (p userPool) call(ctx context.Context, operation string, in, out any) error {
-	return Call(ctx, p.aws, "cognito-idp", http.MethodPost, "/", "AWSCognitoIdentityProviderService."+operation, in, out)
+// call returns the code of an error, too.
+func (p userPool) call(ctx context.Context, operation string, in object, out any) (code string, err error) {
+	err = Call(ctx, p.aws, "cognito-idp", http.MethodPost, "/", "AWSCognitoIdentityProviderService."+operation, in, out)
+	if said, ok := errors.AsType[smithy.APIError](err); ok {
+		code = said.ErrorCode()
+	}
+	return code, err
 }
 
-func is(err error, code string) bool {
-	said, ok := errors.AsType[smithy.APIError](err)
-	return ok && said.ErrorCode() == code
-}
+type object = map[string]any
