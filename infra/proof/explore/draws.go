@@ -288,8 +288,8 @@ func (m *simulation) runScheduled(f harness.Function, who, promise string) {
 }
 
 // isDull reports whether nothing is due for minutes: a call runs that everybody knows of, every
-// order is confirmed, and paid or released, and what has ended is drained. A draw lasts for hours, most of which are so; then the
-// schedules leave out nine runs in ten.
+// order is confirmed, and paid or released, and what has ended is drained. A draw lasts for hours, most of
+// which are so.
 func (m *simulation) isDull() bool {
 	if m.sales[0].draft.draw == nil {
 		return false

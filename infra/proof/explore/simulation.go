@@ -296,8 +296,13 @@ func (m *simulation) deliver(e *harness.Environment, batch []events.SQSMessage) 
 	}
 }
 
-// everyMinute is a schedule, whose first run is after that time.
+// everyMinute is a schedule, whose first run is after that time. While nothing is due it leaves out most
+// runs: more of them under a plan, whose faults are over then.
 func (m *simulation) everyMinute(who string, first time.Duration, run func(minute int)) {
+	every := 10
+	if m.n.planned != nil {
+		every = 120
+	}
 	for minute, pause := 0, first; ; minute, pause = minute+1, time.Minute {
 		m.n.wait(who, pause)
 		select {
@@ -305,7 +310,7 @@ func (m *simulation) everyMinute(who string, first time.Duration, run func(minut
 			return
 		default:
 		}
-		if minute%10 == 0 || !m.waits.Load() && !m.isDull() {
+		if minute%every == 0 || !m.waits.Load() && !m.isDull() {
 			run(minute)
 		}
 	}
