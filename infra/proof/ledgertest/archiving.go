@@ -157,6 +157,7 @@ var archiving = map[string]func(*testing.T, *World){
 		w.mayNotDelete(l, sale.Poison, file[:len(file)-1], "cut off")
 		w.mayNotDelete(l, sale.Poison, file+lines[0], "behind its end")
 		w.mayNotDelete(l, sale.Poison, "x\n"+file, "line 1 of the archive is no item")
+		w.mayNotDelete(l, sale.Poison, strings.Replace(file, `{"N":"199900"}`, `{"N":"199900","S":""}`, 1), "is no item")
 		w.mayNotDelete(l, sale.Poison, strings.Replace(file, `"199900"`, `"1"`, 1), "does not fit its lines")
 		w.mayNotDelete(l, sale.Poison, strings.Join(lines[1:], ""), "does not fit its lines")
 		w.mayNotDelete(l, sale.Poison, strings.Replace(file, `{"archive":{"saleId":"moutai"`, `{"archive":{"saleId":"other"`, 1), "does not fit its lines")

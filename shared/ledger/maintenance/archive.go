@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,35 +35,12 @@ type Archived struct {
 	Digest string `json:"digest"`
 }
 
-// image is an item as a line has it, an attribute's type before its value.
-type image map[string]map[string]any
-
-func imageOf(it table.Item) (image, error) {
-	out := image{}
-	for name, value := range it {
-		switch v := value.(type) {
-		case *types.AttributeValueMemberS:
-			out[name] = map[string]any{"S": v.Value}
-		case *types.AttributeValueMemberN:
-			out[name] = map[string]any{"N": v.Value}
-		case *types.AttributeValueMemberBOOL:
-			out[name] = map[string]any{"BOOL": v.Value}
-		case *types.AttributeValueMemberSS:
-			out[name] = map[string]any{"SS": slices.Sorted(slices.Values(v.Value))}
-		case *types.AttributeValueMemberNS:
-			out[name] = map[string]any{"NS": slices.Sorted(slices.Values(v.Value))}
-		default:
-			return nil, fmt.Errorf("archive %v: attribute %s is of another type", table.IdentityOf(it), name)
-		}
-	}
-	return out, nil
-}
-
 // archiving writes, or reads, the lines of an archive and sums them up.
 type archiving struct {
 	Archived
 	digest, keys hash.Hash
 	to           io.Writer
+	lines        lines
 }
 
 // summed is what an archive has, and the SHA-256 of its keys: those name users.
@@ -77,48 +53,23 @@ func newArchiving(saleID string, to io.Writer) *archiving {
 	return &archiving{Archived: Archived{SaleID: saleID}, digest: sha256.New(), keys: sha256.New(), to: to}
 }
 
-// add writes the line of an item. What a seal or an archive writes into the sale, the users, and the notes
-// about their orders are not in the digest.
-func (a *archiving) add(one image) error {
-	line, err := json.Marshal(one)
+// add writes the line of an item.
+func (a *archiving) add(it table.Item) error {
+	line, bare, err := a.lines.of(it)
 	if err != nil {
+		return sale.AsInternal(err)
+	}
+	if _, err := a.to.Write(line); err != nil {
 		return err
 	}
-	if _, err := a.to.Write(append(line, '\n')); err != nil {
-		return err
-	}
-	bare := maps.Clone(one)
-	pk := one.text(table.PK)
-	fmt.Fprintf(a.keys, "%q %q\n", pk, one.text(table.SK))
-	kind, _, _ := strings.Cut(pk, "#")
-	switch kind {
-	case "CLAIM":
+	id := table.IdentityOf(it)
+	fmt.Fprintf(a.keys, "%q %q\n", id.PK, id.SK)
+	if strings.HasPrefix(id.PK, "CLAIM#") {
 		a.Claims++
-		delete(bare, table.SK)
-	case "GUARD", "ENTRY": // its key ends with a bucket or page that depends on the user
-		bare[table.PK] = map[string]any{"S": pk[:max(0, strings.LastIndexByte(pk, '#'))]}
-		delete(bare, table.SK)
-	case "CANCELLED": // its note is about a user
-		delete(bare, "note")
-	case "SALE":
-		for _, name := range []string{
-			"sealedAt", "archive", "archivedClaims", "archivedKeys", "archivedAt", table.MinReader,
-		} {
-			delete(bare, name)
-		}
-	}
-	delete(bare, "user")
-	if line, err = json.Marshal(bare); err != nil {
-		return err
 	}
 	a.Lines++
-	a.digest.Write(append(line, '\n'))
+	a.digest.Write(bare)
 	return nil
-}
-
-func (i image) text(name string) string {
-	s, _ := i[name]["S"].(string)
-	return s
 }
 
 func (a *archiving) sum() summed {
@@ -172,11 +123,7 @@ func (m *Maintenance) archive(ctx context.Context, s sale.Sale, to io.Writer) (s
 	a := newArchiving(s.ID, to)
 	add := func(items []table.Item) error {
 		for _, it := range items {
-			one, err := imageOf(it)
-			if err != nil {
-				return sale.AsInternal(err)
-			}
-			if err := a.add(one); err != nil {
+			if err := a.add(it); err != nil {
 				return err
 			}
 		}
@@ -246,7 +193,7 @@ func CheckArchive(from io.Reader, saleID string) (Archived, error) {
 
 // readArchive passes the lines of an archive to each, and returns what it has. It fails with sale.Poison
 // if it is cut off, or was changed in more than its users.
-func readArchive(from io.Reader, saleID string, each func(image) error) (summed, error) {
+func readArchive(from io.Reader, saleID string, each func(table.Item) error) (summed, error) {
 	a, whole := newArchiving(saleID, io.Discard), false
 	lines := bufio.NewReaderSize(from, 1<<16)
 	for {
@@ -270,15 +217,15 @@ func readArchive(from io.Reader, saleID string, each func(image) error) (summed,
 			whole = true
 			continue
 		}
-		var one image
-		if err := json.Unmarshal(line, &one); err != nil {
+		it, err := readLine(line)
+		if err != nil {
 			return summed{}, sale.Refusef(sale.Poison, "line %d of the archive is no item", a.Lines+1)
 		}
-		if err := a.add(one); err != nil {
+		if err := a.add(it); err != nil {
 			return summed{}, err
 		}
 		if each != nil {
-			if err := each(one); err != nil {
+			if err := each(it); err != nil {
 				return summed{}, err
 			}
 		}
@@ -294,7 +241,7 @@ func readArchive(from io.Reader, saleID string, each func(image) error) (summed,
 func (m *Maintenance) DeleteArchived(
 	ctx context.Context, saleID string, open func() (io.ReadCloser, error),
 ) (Archived, error) {
-	read := func(each func(image) error) (summed, error) {
+	read := func(each func(table.Item) error) (summed, error) {
 		from, err := open()
 		if err != nil {
 			return summed{}, err
@@ -326,11 +273,11 @@ func (m *Maintenance) DeleteArchived(
 	// claim has and the table has not.
 	d := deleting{Maintenance: m, ctx: ctx, noted: map[string]bool{}}
 	for _, kinds := range [][]string{{"CLAIM", "GUARD", "ENTRY"}, {"ORDER"}} {
-		again, err := read(func(one image) error {
-			if kind, _, _ := strings.Cut(one.text(table.PK), "#"); !slices.Contains(kinds, kind) {
+		again, err := read(func(it table.Item) error {
+			if kind, _, _ := strings.Cut(table.IdentityOf(it).PK, "#"); !slices.Contains(kinds, kind) {
 				return nil
 			}
-			return d.add(one)
+			return d.add(it)
 		})
 		if err != nil {
 			return sum.Archived, err
@@ -446,12 +393,11 @@ type deleting struct {
 // maxDeletes is DynamoDB's limit of actions in a transaction.
 const maxDeletes = 100
 
-func (d *deleting) add(one image) error {
-	key := table.Item{table.PK: table.S(one.text(table.PK)), table.SK: table.S(one.text(table.SK))}
-	if strings.HasPrefix(one.text(table.PK), "CLAIM#") {
-		d.batch = append(d.batch, d.deleteArchivedClaim(key, one))
+func (d *deleting) add(it table.Item) error {
+	if strings.HasPrefix(table.IdentityOf(it).PK, "CLAIM#") {
+		d.batch = append(d.batch, d.deleteArchivedClaim(it))
 	} else {
-		d.batch = append(d.batch, d.table.Delete(key, "", nil))
+		d.batch = append(d.batch, d.table.Delete(table.KeyOf(it), "", nil))
 	}
 	if len(d.batch) < maxDeletes*table.AtOnce {
 		return nil
@@ -461,14 +407,13 @@ func (d *deleting) add(one image) error {
 
 // deleteArchivedClaim deletes a claim if it notes as many refunds as in the archive, unless a payment has
 // come since that was written.
-func (d *deleting) deleteArchivedClaim(key table.Item, one image) types.TransactWriteItem {
-	refunds, _ := one["refunds"]["SS"].([]any)
+func (d *deleting) deleteArchivedClaim(it table.Item) types.TransactWriteItem {
+	r := table.Reader{Item: it}
+	refunds := r.OptionalTexts("refunds")
 	for _, payment := range refunds {
-		if id, ok := payment.(string); ok {
-			d.noted[id] = true
-		}
+		d.noted[payment] = true
 	}
-	return d.deleteNoting(key, one.text("payment") != "", len(refunds))
+	return d.deleteNoting(table.KeyOf(it), r.OptionalText("payment") != "", len(refunds))
 }
 
 func (d *deleting) flush() error {
