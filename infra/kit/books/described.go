@@ -1,6 +1,7 @@
 package books
 
 import (
+	"cmp"
 	_ "embed" // for the document
 	"encoding"
 	"encoding/hex"
@@ -204,9 +205,11 @@ type fields struct {
 	problem string            // "" if everything is as documented
 }
 
+func (f *fields) fail(problem string) { f.problem = cmp.Or(f.problem, problem) }
+
 func (f *fields) failIf(is bool, problem string) {
-	if is && f.problem == "" {
-		f.problem = problem
+	if is {
+		f.fail(problem)
 	}
 }
 
@@ -221,8 +224,13 @@ func isThere(it item, name string) bool {
 
 // with checks that some attributes are there only with another one.
 func (f *fields) with(other string, names ...string) {
+	if f.has(other) {
+		return
+	}
 	for _, name := range names {
-		f.failIf(f.has(name) && !f.has(other), name+" is there, but no "+other)
+		if f.has(name) {
+			f.fail(name + " is there, but no " + other)
+		}
 	}
 }
 
@@ -274,6 +282,12 @@ func reader[T any](names string, check func(*fields, *T)) func(item) (T, string)
 			places[strings.ToLower(field.Name)] = field.Index
 		}
 	}
+	fieldOf := map[*kind][][]int{} // of each attribute
+	for _, k := range kinds {
+		for _, a := range k.attributes {
+			fieldOf[k] = append(fieldOf[k], places[strings.ToLower(a.name)])
+		}
+	}
 	return func(it item) (to T, problem string) {
 		kind := kinds[0]
 		if len(kinds) > 1 {
@@ -286,19 +300,26 @@ func reader[T any](names string, check func(*fields, *T)) func(item) (T, string)
 				setPart(v.FieldByIndex(place), part, text)
 			}
 		}
-		for _, a := range kind.attributes {
-			if !f.has(a.name) {
-				f.failIf(!a.isOptional, a.name+" is missing")
+		known := 2 // its key
+		for i, a := range kind.attributes {
+			stored, there := it[a.name]
+			if !there {
+				if !a.isOptional {
+					f.fail(a.name + " is missing")
+				}
 				continue
 			}
-			value, ok := a.read(it[a.name])
-			f.failIf(!ok, a.name+" is not "+a.form)
-			if place := places[strings.ToLower(a.name)]; ok && place != nil {
+			known++
+			value, ok := a.read(stored)
+			if !ok {
+				f.fail(a.name + " is not " + a.form)
+			} else if place := fieldOf[kind][i]; place != nil {
 				set(v.FieldByIndex(place), value)
 			}
 		}
-		unknown := kind.unknown(it)
-		f.failIf(len(unknown) > 0, "has attributes that are not documented: "+strings.Join(unknown, ", "))
+		if known < len(it) {
+			f.fail("has attributes that are not documented: " + strings.Join(kind.unknown(it), ", "))
+		}
 		check(f, &to)
 		return to, f.problem
 	}

@@ -77,18 +77,16 @@ func one(ctx context.Context, src source, k key) (item, error) {
 // lookUp reads the item that belongs to each of all, and has do compare the two; nil is a missing item.
 // The zero key belongs to none.
 func lookUp[T any](ctx context.Context, src source, all []T, keyOf func(T) key, do func(T, item)) error {
-	keys := make([]key, 0, len(all))
-	for _, one := range all {
-		if k := keyOf(one); k != (key{}) {
-			keys = append(keys, k)
-		}
+	keys := make([]key, len(all))
+	for i, one := range all {
+		keys[i] = keyOf(one)
 	}
-	found, err := src.get(ctx, keys)
+	found, err := src.get(ctx, slices.DeleteFunc(slices.Clone(keys), func(k key) bool { return k == key{} }))
 	if err != nil {
 		return err
 	}
-	for _, one := range all {
-		do(one, found[keyOf(one)])
+	for i, one := range all {
+		do(one, found[keys[i]])
 	}
 	return nil
 }
