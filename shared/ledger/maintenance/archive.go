@@ -12,6 +12,7 @@ import (
 	"hash"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ type archiving struct {
 	digest, keys hash.Hash
 	to           io.Writer
 	lines        lines
+	key          []byte // the last one
 }
 
 // summed is what an archive has, and the SHA-256 of its keys: those name users.
@@ -63,7 +65,8 @@ func (a *archiving) add(it table.Item) error {
 		return err
 	}
 	id := table.IdentityOf(it)
-	fmt.Fprintf(a.keys, "%q %q\n", id.PK, id.SK)
+	a.key = strconv.AppendQuote(append(strconv.AppendQuote(a.key[:0], id.PK), ' '), id.SK)
+	a.keys.Write(append(a.key, '\n'))
 	if strings.HasPrefix(id.PK, "CLAIM#") {
 		a.Claims++
 	}
