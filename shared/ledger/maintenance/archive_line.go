@@ -36,7 +36,7 @@ func (l *lines) of(it table.Item) (whole, bare []byte, err error) {
 		}
 		switch {
 		case isLeftOut(kind, name):
-		case name == table.PK && (kind == "GUARD" || kind == "ENTRY"): // it ends with a bucket or page that depends on the user
+		case name == table.PK && (kind == "GUARD" || kind == "ENTRY"): // it ends with what depends on the user
 			l.bare, err = appendAttribute(l.bare, name, table.S(id.PK[:max(0, strings.LastIndexByte(id.PK, '#'))]))
 		default:
 			l.bare = append(l.bare, l.whole[begin:]...)
