@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,13 +40,31 @@ type crowd struct {
 	ledger *ledger.Ledger
 	at     time.Time // of the orders
 	claims int
+
+	mu             sync.Mutex
+	inFlight, most int // write units of transactions
+}
+
+// weigh counts what is in flight while a transaction lasts.
+func (c *crowd) weigh(_ string, in any, call func() (any, error)) (any, error) {
+	if in, ok := in.(*dynamodb.TransactWriteItemsInput); ok {
+		add := func(units int) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.inFlight += units
+			c.most = max(c.most, c.inFlight)
+		}
+		add(2 * len(in.TransactItems))
+		defer add(-2 * len(in.TransactItems))
+	}
+	return call()
 }
 
 func newCrowd(t *testing.T, shards, claims int, paid bool) *crowd {
 	t.Helper()
 	time.Sleep(time.Until(time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC))) // order ids have no earlier years
 	c := &crowd{DB: newDB(), at: time.Now(), claims: claims}
-	c.ledger = ledger.New(c.DB, table, ledger.Options{Now: func() time.Time { return time.Now().Round(0) }})
+	c.ledger = ledger.New(dynamotest.WithHook(c.DB, c.weigh), table, ledger.Options{Now: func() time.Time { return time.Now().Round(0) }})
 	s := sale.Creation{SaleID: "moutai", Stock: int64(claims), Shards: shards, OpensAt: c.at, ClosesAt: c.at.Add(time.Hour), PayWithin: payWithin}
 	if _, err := c.ledger.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -111,7 +130,10 @@ func (c *crowd) releases(t *testing.T, since time.Time) time.Duration {
 		}
 		if done.Complete {
 			writes, reads := c.Consumed()
-			t.Logf("%d claims: %v since they were due, %v, %.0f read units, %.0f write units", c.claims, time.Since(since).Round(time.Millisecond), c.Calls(), reads, writes)
+			t.Logf("%d claims: %v since they were due, %v, %.0f read units, %.0f write units, %d at once", c.claims, time.Since(since).Round(time.Millisecond), c.Calls(), reads, writes, c.most)
+			if c.most > 1600 {
+				t.Errorf("%d write units at once, want at most 1600", c.most)
+			}
 			return time.Since(since)
 		}
 		time.Sleep(time.Minute - time.Since(since)%time.Minute)

@@ -51,9 +51,13 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		return done, err
 	}
 	// First what an earlier pass was cut off from, and cancelled claims.
-	var left int64
-	if done.PutBack, left, err = l.putBack(ctx, s); err != nil {
+	var shards []table.Shard
+	if done.PutBack, shards, err = l.putBack(ctx, s); err != nil {
 		return done, err
+	}
+	var left int64
+	for _, one := range shards {
+		left += one.Stock + one.Released - one.PutBack
 	}
 	late := s.Late(left, now)
 	if next := listing.NextPayBy.Add(grace + late); !mayBeDue || !isAhead && next.After(now) {
@@ -106,7 +110,7 @@ func (p *expiring) gatherDue(c sale.Claim, next *ReleasePass) {
 }
 
 // complete ends a pass that has seen every claim.
-func (p *expiring) complete(ctx context.Context) error {
+func (p *expiring) complete(ctx context.Context, _ []table.Shard) error {
 	next := p.pass.Began.Add(p.sale.PayWithin)
 	if !p.pass.NextPayBy.IsZero() && p.pass.NextPayBy.Before(next) {
 		next = p.pass.NextPayBy

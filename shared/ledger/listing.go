@@ -204,4 +204,7 @@ type ReleasePass struct {
 	Again bool `json:"again,omitempty"`
 }
 
+// isPart reports whether the pass has come past some claims.
+func (p *ReleasePass) isPart() bool { return p.Bucket > 0 || p.After != "" }
+
 func (p *ReleasePass) isRecall() bool { return !p.RecalledAt.IsZero() }

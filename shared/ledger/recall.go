@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -81,9 +82,9 @@ func setRecall(after sale.Sale) (string, table.Item) {
 
 // releaseRecalled makes a pass over a recalled sale, whether or not it asks for payment: it
 // releases each confirmed claim that is not paid, and records a refund for each payment of
-// one that is (P35). A pass that has seen a claim without an order id or one that another has just
-// released, or has lost one to a payment, is followed by another; the one that has not completes
-// the recall.
+// one that is (P35). A pass that has seen a claim without an order id or one that was just
+// released and that the shards may not count yet, or has lost one to a payment, is followed by another;
+// the one that has not completes the recall.
 //
 // Every pass pauses the shards first: the caller of Recall may have died before. So after
 // that no claim is made. But plain reads may see the unit of a purchase gone and not yet its
@@ -106,7 +107,7 @@ func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done Rel
 	p := &releasing{Ledger: l, sale: s, by: sale.ByOperator, done: &done, pass: ReleasePass{RecalledAt: s.RecalledAt}}
 	p.gather, p.finish = p.gatherRecalled, p.completeRecall
 	if at := listing.Releasing; at != nil && at.RecalledAt.Equal(s.RecalledAt) {
-		p.pass = *at
+		p.pass, p.ended.isPart = *at, at.isPart()
 	}
 	if p.pass.Began.IsZero() {
 		p.pass.Began = now
@@ -128,6 +129,9 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 	if due.Before(next.RecalledAt) {
 		due = next.RecalledAt
 	}
+	if c.Ended() && c.Unit != sale.UnitKept {
+		p.ended.seen++
+	}
 	switch {
 	case c.State() == sale.Pending:
 		next.Again = true
@@ -135,19 +139,41 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 		p.add(c, due)
 	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
 		p.paid = append(p.paid, paidOf(c))
+		p.count++
 		p.age(due)
 	case c.Released() && p.now().Sub(c.ReleasedAt).Abs() < PauseSettles:
-		next.Again = true // whoever released it may have died, and its shard may not show the unit yet
+		p.ended.isFresh = true
 	}
 }
 
-// completeRecall ends the pass: the recall is complete, or another pass begins.
-func (p *releasing) completeRecall(ctx context.Context) error {
-	if p.pass.Again || p.pass.Began.Sub(p.pass.PausedAt) < PauseSettles {
-		p.pass = ReleasePass{RecalledAt: p.pass.RecalledAt, PausedAt: p.pass.PausedAt}
+// endedClaims are the claims whose units come back, as far as a recall's pass has seen or released them.
+type endedClaims struct {
+	seen    int64
+	isFresh bool // one was released just before: whoever did that may have died, and its shard may not show the unit yet
+	isPart  bool // another call has seen some
+}
+
+// mayHide reports whether the shards, as they were read after the claims, may not show all of their units.
+func (e endedClaims) mayHide(shards []table.Shard) bool {
+	var counted int64
+	for _, one := range shards {
+		counted += one.Released
+	}
+	return e.isFresh && (e.isPart || counted != e.seen)
+}
+
+// completeRecall ends the pass: the recall is complete, or another pass begins, at once if that may be the last.
+func (p *releasing) completeRecall(ctx context.Context, shards []table.Shard) error {
+	now, again := p.now(), p.pass.Again || p.ended.mayHide(shards)
+	if !again && p.pass.Began.Sub(p.pass.PausedAt) >= PauseSettles {
+		err := p.setListing(ctx, p.sale.ID, "REMOVE #recalling, #releasing", nil)
+		p.done.Complete = err == nil
+		return err
+	}
+	p.pass, p.ended = ReleasePass{RecalledAt: p.pass.RecalledAt, PausedAt: p.pass.PausedAt}, endedClaims{}
+	if again || now.Sub(p.pass.PausedAt) < PauseSettles || !invocation.Outlasts(ctx, minPart) {
 		return p.save(ctx)
 	}
-	err := p.setListing(ctx, p.sale.ID, "REMOVE #recalling, #releasing", nil)
-	p.done.Complete = err == nil
-	return err
+	p.pass.Began = now
+	return p.run(ctx)
 }

@@ -188,10 +188,13 @@ func (l *Ledger) notePaid(s sale.Sale, c paid) types.TransactWriteItem {
 	return l.table.Action(u)
 }
 
+// maxRefunds is how many refunds one transaction records, with two actions each; see releasesAtOnce.
+const maxRefunds = 12
+
 // refundRecalled records that the payments of claims of a recalled sale go back, up to
-// maxReleases of them in one transaction, and reports how many it recorded. The guard of each
+// maxRefunds of them in one transaction, and reports how many it recorded. The guard of each
 // stays: it says that the payment has paid its order. A refund that is there is done.
-func (l *Ledger) refundRecalled(ctx context.Context, s sale.Sale, claims []paid) (int, error) {
+func (l *Ledger) refundRecalled(ctx context.Context, s sale.Sale, claims []paid) (done int, err error) {
 	keys := make([]table.Item, len(claims))
 	for i, c := range claims {
 		keys[i] = table.PaymentKey(c.payment)
@@ -200,6 +203,20 @@ func (l *Ledger) refundRecalled(ctx context.Context, s sale.Sale, claims []paid)
 	if err != nil {
 		return 0, err
 	}
+	for some := range slices.Chunk(claims, maxRefunds) {
+		n, err := l.refundTogether(ctx, s, some, guards)
+		if err != nil {
+			return done, err
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// refundTogether records the refunds of claims in one transaction.
+func (l *Ledger) refundTogether(
+	ctx context.Context, s sale.Sale, claims []paid, guards map[table.Identity]table.Item,
+) (int, error) {
 	now := l.now()
 	_, isNoted := l.noted.Get(s.ID, now)
 	for len(claims) > 0 {
@@ -249,7 +266,8 @@ func (l *Ledger) refundAllRecalled(ctx context.Context, s sale.Sale, claims []pa
 	if len(claims) == 0 {
 		return 0, nil
 	}
-	batches := append([][]paid{claims[:1]}, slices.Collect(slices.Chunk(claims[1:], maxReleases))...)
+	const most = table.BatchKeys / maxRefunds * maxRefunds // of which one call reads the guards
+	batches := append([][]paid{claims[:1]}, slices.Collect(slices.Chunk(claims[1:], most))...)
 	refunded, errs := make([]int, len(batches)), make([]error, len(batches))
 	for _, at := range []int{0, 1} {
 		upTo := max(1, at*len(batches))

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -10,9 +11,6 @@ import (
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
-
-// maxReleases is how many claims one transaction releases.
-const maxReleases = 25
 
 // unpaid is what releasing needs to know of a claim.
 type unpaid struct {
@@ -88,55 +86,80 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 	return actions
 }
 
-// putBack puts the released units of a sale back into stock, shard by shard: each
-// transaction writes the sale item, so concurrent ones would only conflict. It returns
-// how many units it put back; units of a try without an answer may be missing in that. left is what
-// the shards then have, as far as they had it when they were read.
-func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units, left int64, err error) {
-	shards, err := l.table.Shards(ctx, s)
-	if err != nil {
-		return 0, 0, err
+// maxPutBack is how many shards a transaction puts units back into, beside the sale.
+const maxPutBack = 99
+
+// putBack puts the released units of a sale back into stock, many shards at a time of those from which nobody
+// buys now, and one of the others. The transactions follow each other, because each writes the sale item. It returns
+// how many units it put back; units of a try without an answer may be missing in that. shards are as they were read
+// before that.
+func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, shards []table.Shard, err error) {
+	if shards, err = l.table.Shards(ctx, s); err != nil {
+		return 0, nil, err
 	}
+	var idle []int
+	var batches [][]int
 	for k, one := range shards {
-		left += one.Stock + one.Released - one.PutBack
-		n, err := l.putBackShard(ctx, s.ID, k, one)
+		switch {
+		case one.Released <= one.PutBack:
+		case one.Stock == 0 || s.Paused:
+			idle = append(idle, k)
+		default:
+			batches = append(batches, []int{k})
+		}
+	}
+	for _, batch := range slices.AppendSeq(batches, slices.Chunk(idle, maxPutBack)) {
+		n, err := l.putBackShards(ctx, s.ID, batch, shards)
 		if err != nil {
-			return units, left, err
+			return units, shards, err
 		}
 		units += n
 	}
-	return units, left, nil
+	return units, shards, nil
 }
 
-// putBackShard puts the released units of one shard back. The transaction requires that the
+// putBackShards puts the released units of these shards back. The transaction requires that each
 // shard's putBack is what was read, so a repeat changes nothing. It also raises the sale's
-// version and takes the shard out of the empty set, as an addition does (P6).
-func (l *Ledger) putBackShard(ctx context.Context, saleID string, k int, one table.Shard) (int64, error) {
-	for one.Released > one.PutBack {
-		units := one.Released - one.PutBack
-		reasons, err := l.table.RetryTransaction(ctx,
-			l.table.Action(table.Update{
+// version, by one for each, and takes the shards out of the empty set, as an addition does (P6).
+func (l *Ledger) putBackShards(ctx context.Context, saleID string, ks []int, shards []table.Shard) (int64, error) {
+	for len(ks) > 0 {
+		var units int64
+		var actions []types.TransactWriteItem
+		for _, k := range ks {
+			one := shards[k]
+			n := one.Released - one.PutBack
+			units += n
+			actions = append(actions, l.table.Action(table.Update{
 				Key: table.StockKey(saleID, k), Expr: "SET #stock = #stock + :n, #putBack = :r", If: "#putBack = :p",
-				ReturnOld: true, Values: table.Item{":n": table.N(units), ":r": table.N(one.Released), ":p": table.N(one.PutBack)},
-			}),
-			l.table.Action(table.Update{
-				Key: table.SaleKey(saleID), Expr: "SET #version = #version + :one DELETE #empty :k", If: "#state = :open",
-				Values: table.Item{":one": table.One, ":k": table.NS(k), ":open": table.S(string(sale.Open))},
-			}),
-		)
+				ReturnOld: true, Values: table.Item{":n": table.N(n), ":r": table.N(one.Released), ":p": table.N(one.PutBack)},
+			}))
+		}
+		reasons, err := l.table.RetryTransaction(ctx, append(actions, l.table.Action(table.Update{
+			Key: table.SaleKey(saleID), Expr: "SET #version = #version + :n DELETE #empty :k", If: "#state = :open",
+			Values: table.Item{":n": table.N(int64(len(ks))), ":k": table.NS(ks...), ":open": table.S(string(sale.Open))},
+		}))...)
 		if reasons == nil {
 			return units, sale.AsInternal(err)
 		}
-		if !table.Failed(reasons[0]) {
+		if table.Failed(reasons[len(ks)]) {
 			return 0, sale.AsInternal(err)
 		}
 		// Another call, or a try of this one, has put some back. putBack only grows, so
 		// this loop ends.
-		before := one.PutBack
-		var readErr error
-		if one, readErr = table.ReadShard(reasons[0].Item); readErr != nil || one.PutBack <= before {
-			return 0, sale.AsInternal(fmt.Errorf("shard %d has %d put back: %w", k, one.PutBack, err))
+		var left []int
+		for i, k := range ks {
+			if table.Failed(reasons[i]) {
+				before := shards[k].PutBack
+				var readErr error
+				if shards[k], readErr = table.ReadShard(reasons[i].Item); readErr != nil || shards[k].PutBack <= before {
+					return 0, sale.AsInternal(fmt.Errorf("shard %d has %d put back: %w", k, shards[k].PutBack, err))
+				}
+			}
+			if shards[k].Released > shards[k].PutBack {
+				left = append(left, k)
+			}
 		}
+		ks = left
 	}
 	return 0, nil
 }

@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,11 +16,14 @@ import (
 )
 
 const (
-	// maxGathered bounds the due claims that a pass holds in memory, about 100 bytes each. It
+	// maxGathered bounds the claims that a pass holds in memory, some 100 bytes each. It
 	// is enough for full transactions in a sale of 1,000 shards.
 	maxGathered = 200_000
-	// maxPaid is how many paid claims a pass gathers, with a page more, before it records their refunds.
-	maxPaid = 2_000
+	// maxReleases is how many claims one transaction releases: with the shard that is up to 100 actions.
+	maxReleases = 99
+	// releasesAtOnce is how many claims the transactions of up to table.AtOnce shards release at a time. With the
+	// refunds beside them they write up to 1,600 units.
+	releasesAtOnce = 400
 )
 
 // ReleaseResult is what one call of ReleaseDue did.
@@ -47,12 +52,18 @@ type releasing struct {
 	by   sale.ReleasedBy
 	pass ReleasePass
 	done *ReleaseResult
-	// gather takes up a claim, with what the pass must do about it; finish ends a pass that has seen every claim.
+	// gather takes up a claim, with what the pass must do about it; finish ends a pass that has seen every claim, when
+	// the shards were as given.
 	gather func(c sale.Claim, next *ReleasePass)
-	finish func(context.Context) error
-	due    [][]unpaid // per shard, and not yet released
-	count  int        // of due
-	paid   []paid     // without a refund, of a recalled sale
+	finish func(ctx context.Context, shards []table.Shard) error
+	ahead  []Position // the buckets that are not read to their end
+
+	mu    sync.Mutex // guards done and what follows while several buckets are read
+	pages int
+	due   [][]unpaid // per shard, and not yet released
+	paid  []paid     // without a refund, of a recalled sale
+	count int        // of due and paid
+	ended endedClaims
 }
 
 // add takes up a claim that is to be released and has been due since then.
@@ -68,6 +79,10 @@ func (p *releasing) age(due time.Time) {
 }
 
 func (p *releasing) run(ctx context.Context) error {
+	p.ahead = []Position{{Bucket: p.pass.Bucket, After: p.pass.After}}
+	for b := p.pass.Bucket + 1; b < p.sale.Buckets; b++ {
+		p.ahead = append(p.ahead, Position{Bucket: b})
+	}
 	for p.pass.Bucket < p.sale.Buckets {
 		if err := p.part(ctx); err != nil || p.pass.Bucket < p.sale.Buckets && !invocation.Outlasts(ctx, minPart) {
 			if errors.Is(err, errReleaseEdited) {
@@ -76,80 +91,69 @@ func (p *releasing) run(ctx context.Context) error {
 			return errors.Join(err, p.save(ctx))
 		}
 	}
+	var shards []table.Shard
 	if p.done.Released > 0 || p.pass.isRecall() {
-		units, _, err := p.putBack(ctx, p.sale)
+		units, read, err := p.putBack(ctx, p.sale)
 		if p.done.PutBack += units; err != nil {
 			return errors.Join(err, p.save(ctx))
 		}
+		shards = read
 	}
-	return p.finish(ctx)
+	return p.finish(ctx, shards)
 }
 
 // minPart is the time that a part of a pass needs at least.
 const minPart = 2 * time.Second
 
-// part gathers due claims, with half of the time that is left, and releases them. Meanwhile it
-// records the refunds of a recalled sale, because its paid claims would take the most memory. Only
-// then has the pass come further: if it is cut off here, the next call reads the same
-// claims again and finds fewer that are due.
+// part gathers claims, with half of the time that is left, and then releases those that are due and records the
+// refunds of those that are paid, side by side. Only then has the pass come further: if it is cut off here, the
+// next call reads the same claims again and finds fewer that are due.
 func (p *releasing) part(ctx context.Context) error {
-	p.due, p.count, p.paid = make([][]unpaid, p.sale.Shards), 0, nil
+	p.pages, p.due, p.paid, p.count = 0, make([][]unpaid, p.sale.Shards), nil, 0
 	next := p.pass
-	reading, cancel := invocation.Share(ctx, 2)
-	defer cancel()
+	if err := p.read(ctx, &next); err != nil {
+		return err
+	}
 	var refunds invocation.Group
 	defer refunds.Wait()
+	var refunded int
 	var notRefunded error // keeps nothing from being released
-	refund := func() {
-		refunds.Wait()
-		held := p.paid
-		if p.paid = nil; notRefunded == nil {
-			refunds.Go(func() {
-				var n int
-				n, notRefunded = p.refundAllRecalled(ctx, p.sale, held)
-				p.done.Refunded += n
-			})
-		}
-	}
-	for pages := 0; next.Bucket < p.sale.Buckets && p.count < maxGathered; pages++ {
-		err := p.readPage(reading, &next)
-		if pages > 0 && sale.CodeOf(err) == sale.Busy && ctx.Err() == nil {
-			break // half of the time is up, or the table is busy: release what is due so far
-		}
-		if err != nil {
-			return err
-		}
-		if len(p.paid) >= maxPaid {
-			refund()
-		}
-	}
+	refunds.Go(func() { refunded, notRefunded = p.refundAllRecalled(ctx, p.sale, p.paid) })
+	left, err := p.releaseAll(ctx)
 	refunds.Wait()
-	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
-	table.Each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k) })
-	left := p.count
-	for k, n := range released {
-		p.done.Released += n
-		left -= n
-		if errors.Is(errs[k], errReleaseEdited) {
-			return errReleaseEdited
-		}
-	}
-	if err := table.Worst("shard", errs); err != nil {
-		return sale.AsInternal(err)
+	p.done.Refunded += refunded
+	if err = cmp.Or(err, notRefunded); err != nil {
+		return err
 	}
 	next.Again = next.Again || next.isRecall() && left > 0
-	p.due = nil
-	refund()
-	if refunds.Wait(); notRefunded == nil {
-		p.pass = next
+	p.pass = next
+	return nil
+}
+
+// releaseAll releases the gathered claims, and reports how many of them others have released or paid.
+func (p *releasing) releaseAll(ctx context.Context) (left int, err error) {
+	shards := 0
+	for _, due := range p.due {
+		shards += min(len(due), 1)
 	}
-	return notRefunded
+	most := min(maxReleases, releasesAtOnce/max(1, min(shards, table.AtOnce)))
+	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
+	table.Each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k, most) })
+	for k, n := range released {
+		p.done.Released += n
+		p.ended.seen += int64(n)
+		left += len(p.due[k]) - n
+		if errors.Is(errs[k], errReleaseEdited) {
+			return 0, errReleaseEdited
+		}
+	}
+	return left, sale.AsInternal(table.Worst("shard", errs))
 }
 
 // releaseShard releases the gathered claims of one shard, one transaction after the
 // other: each writes the shard, so concurrent ones would only conflict.
-func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err error) {
-	for claims := range slices.Chunk(p.due[k], maxReleases) {
+func (p *releasing) releaseShard(ctx context.Context, k, most int) (released int, err error) {
+	for claims := range slices.Chunk(p.due[k], most) {
 		n, err := p.release(ctx, p.sale, k, claims, p.by)
 		if err != nil {
 			return released, err
@@ -159,12 +163,55 @@ func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err 
 	return released, nil
 }
 
-// readPage gathers the claims of the page after next, and moves next behind it.
-func (p *releasing) readPage(ctx context.Context, next *ReleasePass) error {
-	out, err := p.table.ClaimPage(ctx, p.sale.ID, next.Bucket, next.After, 0)
+// read gathers claims of several buckets at once, until enough are gathered, half of the time is up or the table is
+// busy. It moves next to the first bucket that is not read to its end. What it gathers beyond that is released, too,
+// and read again only by another call.
+func (p *releasing) read(ctx context.Context, next *ReleasePass) error {
+	reading, stop := invocation.Share(ctx, 2)
+	defer stop()
+	most := int32(pageClaims * table.AtOnce / min(table.AtOnce, len(p.ahead)))
+	err := table.EachOf("bucket", len(p.ahead), func(i int) error {
+		for at := &p.ahead[i]; !at.read && p.hasRoom(); {
+			if err := p.readPage(reading, at, most, next); err != nil {
+				stop()
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil && (p.pages == 0 || sale.CodeOf(err) != sale.Busy || ctx.Err() != nil):
+		return err
+	case p.pages == 0:
+		return sale.AsInternal(errors.New("no claims could be read, and no reason is known"))
+	}
+	p.ahead = slices.DeleteFunc(p.ahead, func(at Position) bool { return at.read })
+	next.Bucket, next.After = p.sale.Buckets, ""
+	if len(p.ahead) > 0 {
+		next.Bucket, next.After = p.ahead[0].Bucket, p.ahead[0].After
+	}
+	return nil
+}
+
+func (p *releasing) hasRoom() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.count < maxGathered
+}
+
+// readPage gathers the claims of the page at a position, all or none, and moves the position behind it.
+func (p *releasing) readPage(ctx context.Context, at *Position, most int32, next *ReleasePass) error {
+	out, err := p.table.ClaimPage(ctx, p.sale.ID, at.Bucket, at.After, most)
 	if err != nil {
 		return err
 	}
+	bucket, after, err := table.PageEnd(out, at.Bucket)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pages++
 	if out.ConsumedCapacity != nil {
 		p.done.ReadUnits += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
@@ -175,13 +222,16 @@ func (p *releasing) readPage(ctx context.Context, next *ReleasePass) error {
 		}
 		p.gather(c, next)
 	}
-	next.Bucket, next.After, err = table.PageEnd(out, next.Bucket)
-	return err
+	at.After, at.read = after, bucket != at.Bucket
+	return nil
 }
 
 // save stores how far the pass came, also when the time is up.
 func (p *releasing) save(ctx context.Context) error {
 	ctx, cancel := invocation.Beyond(ctx, invocation.Margin/2)
 	defer cancel()
+	if p.pass.isPart() {
+		p.pass.Again = p.pass.Again || p.ended.isFresh // the next call sees only the rest
+	}
 	return p.saveCursors(ctx, p.sale.ID, map[string]any{"releasing": p.pass})
 }

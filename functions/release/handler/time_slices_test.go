@@ -99,8 +99,8 @@ func TestAPausedSaleHasOneTurnInARun(t *testing.T) {
 func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.open("idle", 1, 1, payWithin)
-		w.open("a-large", 40, 40, payWithin) // ten buckets
-		w.order("a-large", 0, 40)
+		w.open("a-large", 600, 600, payWithin) // 150 buckets, of which a pass reads 16 at once
+		w.order("a-large", 0, 600)
 		if _, err := w.Ledger().Cancel(t.Context(), "a-large", "user-0"); err != nil { // the first turn puts it back
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 		})
 		passes, err := w.release(`{}`, 16*time.Second)
 		i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "a-large" })
-		if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 39 || passes[i].PutBack != 40 || passes[i].ReadUnits < 10 || passes[i].OverdueSeconds < 8 {
+		if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 599 || passes[i].PutBack != 600 || passes[i].ReadUnits < 150 || passes[i].OverdueSeconds < 8 {
 			t.Fatalf("got %+v (%v), want all in one run", passes, err)
 		}
 		for bucket, n := range read {
