@@ -192,6 +192,9 @@ type ReleasePass struct {
 	// Bucket and After say where to continue: after that user of that bucket.
 	Bucket int    `json:"bucket"`
 	After  string `json:"after,omitempty"`
+	// Ahead are that bucket and those behind it that are not read to their end; none if the pass begins, or an
+	// earlier release has stored it: then they are all.
+	Ahead []Position `json:"ahead,omitempty"`
 	// NextPayBy is the earliest payBy of the claims that the pass has left unpaid; zero if
 	// there is none. See Listing.NextPayBy for its name in the table.
 	NextPayBy time.Time `json:"nextDue"`
@@ -205,6 +208,6 @@ type ReleasePass struct {
 }
 
 // isPart reports whether the pass has come past some claims.
-func (p *ReleasePass) isPart() bool { return p.Bucket > 0 || p.After != "" }
+func (p *ReleasePass) isPart() bool { return p.Bucket > 0 || p.After != "" || len(p.Ahead) > 0 }
 
 func (p *ReleasePass) isRecall() bool { return !p.RecalledAt.IsZero() }

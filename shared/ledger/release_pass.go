@@ -79,9 +79,11 @@ func (p *releasing) age(due time.Time) {
 }
 
 func (p *releasing) run(ctx context.Context) error {
-	p.ahead = []Position{{Bucket: p.pass.Bucket, After: p.pass.After}}
-	for b := p.pass.Bucket + 1; b < p.sale.Buckets; b++ {
-		p.ahead = append(p.ahead, Position{Bucket: b})
+	if p.ahead = slices.Clone(p.pass.Ahead); len(p.ahead) == 0 {
+		p.ahead = []Position{{Bucket: p.pass.Bucket, After: p.pass.After}}
+		for b := p.pass.Bucket + 1; b < p.sale.Buckets; b++ {
+			p.ahead = append(p.ahead, Position{Bucket: b})
+		}
 	}
 	for p.pass.Bucket < p.sale.Buckets {
 		if err := p.part(ctx); err != nil || p.pass.Bucket < p.sale.Buckets && !invocation.Outlasts(ctx, minPart) {
@@ -164,8 +166,7 @@ func (p *releasing) releaseShard(ctx context.Context, k, most int) (released int
 }
 
 // read gathers claims of several buckets at once, until enough are gathered, half of the time is up or the table is
-// busy. It moves next to the first bucket that is not read to its end. What it gathers beyond that is released, too,
-// and read again only by another call.
+// busy. It moves next behind what it has read of each.
 func (p *releasing) read(ctx context.Context, next *ReleasePass) error {
 	reading, stop := invocation.Share(ctx, 2)
 	defer stop()
@@ -186,7 +187,7 @@ func (p *releasing) read(ctx context.Context, next *ReleasePass) error {
 		return sale.AsInternal(errors.New("no claims could be read, and no reason is known"))
 	}
 	p.ahead = slices.DeleteFunc(p.ahead, func(at Position) bool { return at.read })
-	next.Bucket, next.After = p.sale.Buckets, ""
+	next.Bucket, next.After, next.Ahead = p.sale.Buckets, "", slices.Clone(p.ahead)
 	if len(p.ahead) > 0 {
 		next.Bucket, next.After = p.ahead[0].Bucket, p.ahead[0].After
 	}

@@ -143,3 +143,43 @@ func TestAPassThatIsResumedReleasesEachClaimInItsTime(t *testing.T) {
 		})
 	}
 }
+
+// A pass reads many buckets at once, and need not come to the end of them in their order.
+func TestAPassThatIsResumedReadsNoPageTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(40, 40)
+		r := &releaseSteps{World: w, db: db, warm: w.Environment(), orders: map[string]string{}}
+		for bucket := range 10 {
+			r.order(0, bucket)
+			r.order(1, bucket)
+		}
+		r.at(40)
+		db.PageBytes = 1 // a claim
+		pages, hangs := map[string]int{}, true
+		db.Fault = dynamotest.On("Query", "CLAIM#", func(c dynamotest.Call) dynamotest.Fault {
+			b := strings.TrimPrefix(c.Keys[0], "CLAIM#moutai#")
+			if hangs && (b == "0" || b == "3" && pages[b] == 1 || b == "9") {
+				return dynamotest.Fault{Delay: time.Hour}
+			}
+			pages[b]++
+			return dynamotest.Fault{}
+		})
+		for _, released := range []int{15, 5} {
+			ctx, cancel := context.WithTimeout(r.Ctx, 10*time.Second)
+			done, err := r.warm.ReleaseDue(ctx, r.Listing(), grace)
+			if cancel(); done.Released != released {
+				t.Errorf("got %+v (%v), want %d released", done, err, released)
+			}
+			if at := r.Listing().Releasing; at != nil && at.Bucket != 0 {
+				t.Errorf("got %+v, with which an earlier release leaves out bucket 0", at)
+			}
+			hangs = false
+		}
+		for bucket, n := range pages {
+			if n > 3 { // two claims, and none
+				t.Errorf("bucket %s: got %d pages, want no more than 3", bucket, n)
+			}
+		}
+	})
+}
