@@ -90,9 +90,9 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 const maxPutBack = 99
 
 // putBack puts the released units of a sale back into stock, many shards at a time of those from which nobody
-// buys now, and one of the others. The transactions follow each other, because each writes the sale item. It returns
-// how many units it put back; units of a try without an answer may be missing in that. shards are as they were read
-// before that.
+// buys now, and one of the others, or of those that are too busy together. The transactions follow each other,
+// because each writes the sale item. It returns how many units it put back; units of a try without an answer may be
+// missing in that. shards are as they were read before that.
 func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, shards []table.Shard, err error) {
 	if shards, err = l.table.Shards(ctx, s); err != nil {
 		return 0, nil, err
@@ -108,12 +108,17 @@ func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, shards 
 			batches = append(batches, []int{k})
 		}
 	}
-	for _, batch := range slices.AppendSeq(batches, slices.Chunk(idle, maxPutBack)) {
-		n, err := l.putBackShards(ctx, s.ID, batch, shards)
-		if err != nil {
+	batches = slices.AppendSeq(batches, slices.Chunk(idle, maxPutBack))
+	for i := 0; i < len(batches); i++ {
+		n, err := l.putBackShards(ctx, s.ID, batches[i], shards)
+		switch {
+		case sale.CodeOf(err) == sale.Busy && len(batches[i]) > 1 && ctx.Err() == nil: // of so many one is always written
+			batches = slices.AppendSeq(batches, slices.Chunk(batches[i], 1))
+		case err != nil:
 			return units, shards, err
+		default:
+			units += n
 		}
-		units += n
 	}
 	return units, shards, nil
 }

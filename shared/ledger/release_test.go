@@ -183,3 +183,24 @@ func TestAPassThatIsResumedReadsNoPageTwice(t *testing.T) {
 		}
 	})
 }
+
+// Of many shards there is always one that a cancellation writes just now.
+func TestUnitsThatCannotBePutBackTogetherArePutBackShardByShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(4, 4)
+		w.Ordered("alice", "bob", "carol", "dave")
+		w.Cancels("alice", "bob", "carol", "dave")
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "TransactWriteItems" && len(c.Keys) > 2 {
+				return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}}
+			}
+			return dynamotest.Fault{}
+		}
+		ctx, cancel := context.WithTimeout(w.Ctx, time.Minute)
+		defer cancel()
+		if done, err := w.Environment().ReleaseDue(ctx, w.Listing(), grace); done.PutBack != 4 {
+			t.Errorf("got %+v (%v), want 4 units put back", done, err)
+		}
+	})
+}
