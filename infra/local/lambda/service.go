@@ -92,7 +92,9 @@ func New(functions []Function, o Options) (*Service, error) {
 	logs := &sink{to: o.Logs}
 	unreserved := o.Concurrency
 	for _, f := range functions {
-		unreserved -= f.Reserved
+		if unreserved -= f.Reserved; f.AtOnce < 1 {
+			return nil, fmt.Errorf("%s may run %d events at once, want at least 1", f.Name, f.AtOnce)
+		}
 	}
 	if unreserved < 1 { // 100 on AWS, where no account is smaller
 		return nil, fmt.Errorf("reserve concurrency: %d of %d are left for the other functions", unreserved, o.Concurrency)

@@ -45,6 +45,14 @@ func ask(t *testing.T, s *Service, events ...string) []string {
 	return answers
 }
 
+func TestAFunctionWithNoPlaceForAnEventIsRefused(t *testing.T) {
+	for _, atOnce := range []int{0, -1} {
+		if s, err := New([]Function{{Name: "F", Command: os.Args[0], Timeout: time.Second, AtOnce: atOnce}}, Options{}); err == nil {
+			t.Errorf("%d at once: got %v, want an error", atOnce, s)
+		}
+	}
+}
+
 func TestEventsShareAProcessAndWhatEndsOneLeavesTheOthersTheirAnswers(t *testing.T) {
 	s, err := New([]Function{{Name: "F", Command: os.Args[0], Timeout: 6 * time.Second, AtOnce: 4,
 		Env: map[string]string{"AWS_LAMBDA_MAX_CONCURRENCY": "3"}}}, Options{})
