@@ -3,9 +3,11 @@ package ledger_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -38,4 +40,30 @@ func TestAPurchaseThatLearnsOfARecallTakesNoUnit(t *testing.T) {
 	w.Refused(sale.Recalled, err)
 	_, err = w.Ledger.Claim(w.Ctx, "moutai", "alice")
 	w.Refused(sale.OrderNotFound, err)
+}
+
+// Its shard may not show the unit yet, and the rest of the pass does not see the claim.
+func TestAPassThatWasCutOffAfterItSawAClaimJustReleasedIsNotTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(40, 40)
+		w.Ordered("alice")
+		if _, err := w.Environment().Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
+			t.Fatal(err)
+		}
+		w.Pass(ledger.PauseSettles)
+		w.Cancels("alice")
+		if sale.BucketOf("alice", 10) == 0 {
+			t.Fatal("the pass is cut off before it sees the claim")
+		}
+		db.Fault = dynamotest.On("Query", "CLAIM#moutai#0", func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: time.Hour} })
+		for range 2 {
+			ctx, cancel := context.WithTimeout(w.Ctx, 10*time.Second)
+			done, err := w.Environment().ReleaseDue(ctx, w.Listing(), grace)
+			if cancel(); done.Complete {
+				t.Errorf("got %+v (%v), want another pass", done, err)
+			}
+			db.Fault = nil
+		}
+	})
 }
