@@ -68,9 +68,8 @@ func TestMoreTimeToPayCostsAsMuchAsAPause(t *testing.T) {
 		writes, _ := db.Consumed()
 		return db.Calls(), writes
 	}
-	paused := true
 	calls, writes := costs(sale.Edit{PayUntil: ledgertest.Start.Add(time.Hour)})
-	pauseCalls, pauseWrites := costs(sale.Edit{Paused: &paused})
+	pauseCalls, pauseWrites := costs(sale.Edit{Paused: new(true)})
 	if diff := cmp.Diff(pauseCalls, calls); diff != "" || writes != pauseWrites {
 		t.Errorf("%v write units, a pause %v; calls (-of a pause +of more time):\n%s", writes, pauseWrites, diff)
 	}

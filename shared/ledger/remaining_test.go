@@ -73,8 +73,7 @@ func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClose
 	w.Accepted(w.Buy("alice"))
 	w.Pass(time.Second)
 	count("open, a second later", 13, 2)
-	paused := true
-	if _, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused}); err != nil {
+	if _, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: new(true)}); err != nil {
 		t.Fatal(err)
 	}
 	count("paused", 13, 2)

@@ -45,10 +45,9 @@ func TestAPauseReadsOnePageOfALongTrailAndItsIDStillPausesOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		paused, open := true, false
 		pause := func(id string) (ledger.Edited, *trailReads, error) {
 			reads := &trailReads{API: db}
-			done, err := w.EnvironmentOver(reads).Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, Paused: &paused})
+			done, err := w.EnvironmentOver(reads).Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, Paused: new(true)})
 			return done, reads, err
 		}
 		done, reads, err := pause("stop")
@@ -58,7 +57,7 @@ func TestAPauseReadsOnePageOfALongTrailAndItsIDStillPausesOnce(t *testing.T) {
 		if done, _, err := pause("stop"); err != nil || done.Applied || done.Sale.Edits != 131 {
 			t.Errorf("the same again: %+v, %v", done, err)
 		}
-		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "stop", Paused: &open}); sale.CodeOf(err) != sale.Conflicting {
+		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "stop", Paused: new(false)}); sale.CodeOf(err) != sale.Conflicting {
 			t.Errorf("a resumption under its id: %v", err)
 		}
 		if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "stop", Stock: 3}); sale.CodeOf(err) != sale.Conflicting {
@@ -67,7 +66,7 @@ func TestAPauseReadsOnePageOfALongTrailAndItsIDStillPausesOnce(t *testing.T) {
 		if done, _, err := pause(""); err != nil || !done.Applied {
 			t.Errorf("a pause without an id: %+v, %v", done, err)
 		}
-		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "on", Paused: &open, ReadVersion: &sale.ReadVersion{Edits: 132}}); err != nil {
+		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "on", Paused: new(false), ReadVersion: &sale.ReadVersion{Edits: 132}}); err != nil {
 			t.Error(err)
 		}
 		if _, _, err := pause("stop"); sale.CodeOf(err) != sale.Conflicting {

@@ -8,19 +8,18 @@ import (
 
 func TestAnEditIsCheckedFieldByField(t *testing.T) {
 	now := opensAt
-	paused := true
 	for _, tt := range []struct {
 		name string
 		e    Edit
 		want Code
 	}{
-		{"a pause is valid", Edit{SaleID: "moutai", At: now, Paused: &paused}, ""},
-		{"an instant within a clock's error is valid", Edit{SaleID: "moutai", At: now.Add(MaxAhead), Paused: &paused}, ""},
-		{"the year 2000 is valid", Edit{SaleID: "moutai", At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), Paused: &paused}, ""},
-		{"the year 1999", Edit{SaleID: "moutai", At: time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC), Paused: &paused}, InvalidRequest},
-		{"an invalid sale id", Edit{SaleID: "", At: now, Paused: &paused}, InvalidRequest},
-		{"an instant in the future", Edit{SaleID: "moutai", At: now.Add(MaxAhead + 1), Paused: &paused}, InvalidRequest},
-		{"no instant is valid", Edit{SaleID: "moutai", Paused: &paused}, ""},
+		{"a pause is valid", Edit{SaleID: "moutai", At: now, Paused: new(true)}, ""},
+		{"an instant within a clock's error is valid", Edit{SaleID: "moutai", At: now.Add(MaxAhead), Paused: new(true)}, ""},
+		{"the year 2000 is valid", Edit{SaleID: "moutai", At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), Paused: new(true)}, ""},
+		{"the year 1999", Edit{SaleID: "moutai", At: time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC), Paused: new(true)}, InvalidRequest},
+		{"an invalid sale id", Edit{SaleID: "", At: now, Paused: new(true)}, InvalidRequest},
+		{"an instant in the future", Edit{SaleID: "moutai", At: now.Add(MaxAhead + 1), Paused: new(true)}, InvalidRequest},
+		{"no instant is valid", Edit{SaleID: "moutai", Paused: new(true)}, ""},
 		{"half a window", Edit{SaleID: "moutai", At: now, OpensAt: opensAt}, InvalidRequest},
 		{"the other half", Edit{SaleID: "moutai", At: now, ClosesAt: closesAt}, InvalidRequest},
 		{"a window backwards", Edit{SaleID: "moutai", At: now, OpensAt: closesAt, ClosesAt: opensAt}, InvalidRequest},
@@ -38,7 +37,6 @@ func TestAnEditIsCheckedFieldByField(t *testing.T) {
 }
 
 func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
-	yes, no := true, false
 	s := Sale{Paused: true, OpensAt: opensAt, ClosesAt: closesAt, PayWithin: 1, PayUntil: closesAt}
 	later := opensAt.Add(time.Millisecond)
 	for _, tt := range []struct {
@@ -46,8 +44,8 @@ func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
 		e    Edit
 		want bool
 	}{
-		{"the same pause flag", Edit{Paused: &yes}, true},
-		{"another pause flag", Edit{Paused: &no}, false},
+		{"the same pause flag", Edit{Paused: new(true)}, true},
+		{"another pause flag", Edit{Paused: new(false)}, false},
 		{"the same window", Edit{OpensAt: opensAt, ClosesAt: closesAt}, true},
 		{"the same window to the millisecond", Edit{OpensAt: opensAt.Add(time.Nanosecond), ClosesAt: closesAt}, true},
 		{"the same time to pay to the millisecond", Edit{PayUntil: closesAt.Add(time.Nanosecond)}, true},

@@ -137,8 +137,7 @@ func TestFatalSaysWhyAndEndsTheProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = []string{"FATAL=1"}
 	text, err := cmd.Output()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 		t.Errorf("the process ended with %v, want status 1", err)
 	}
 	fields := fieldsOf(t, bytes.NewBuffer(text))

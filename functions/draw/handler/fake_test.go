@@ -151,8 +151,7 @@ func (w *world) pausedUntil(end time.Time) {
 	w.runUntil(opens.Add(-time.Minute))
 	w.Pause()
 	w.Until(end)
-	paused := false
-	w.Edit(sale.Edit{Paused: &paused})
+	w.Edit(sale.Edit{Paused: new(false)})
 }
 
 // failing makes the calls of that operation on keys with that text fail.

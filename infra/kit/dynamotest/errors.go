@@ -48,8 +48,7 @@ func throughputExceeded() error {
 // with it, so that errors.As finds every layer a real client shows.
 func answered(op string, err error) error {
 	status := http.StatusBadRequest
-	var api smithy.APIError
-	if errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorFault() == smithy.FaultServer {
 		status = http.StatusInternalServerError
 	}
 	return operationError(op, status, err)

@@ -142,8 +142,7 @@ func (m *measurement) run(ctx context.Context) (row Row, err error) {
 	} else {
 		c, err = openRival(ctx, m.Program, m.spec, m.place, m.pool)
 	}
-	var missing *engines.MissingError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*engines.MissingError](err); ok {
 		return Row{Verdict: tally.NotRun, Why: missing.Error()}, nil
 	} else if err != nil {
 		return row, fmt.Errorf("start: %w", err)

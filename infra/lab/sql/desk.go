@@ -174,8 +174,8 @@ func (d *desk) within(ctx context.Context, on beginner, level sql.IsolationLevel
 }
 
 func isDuplicate(err error) bool {
-	var e *mysql.MySQLError
-	return errors.As(err, &e) && e.Number == duplicateEntry
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && e.Number == duplicateEntry
 }
 
 // most is how many purchases a worker takes at once.

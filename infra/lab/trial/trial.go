@@ -48,8 +48,7 @@ func (l *Lab) Run(ctx context.Context, spec shop.Spec, sc scenario.Scenario, see
 		Run: fmt.Sprintf("make lab STRATEGY=%s SCENARIO=%s SEED=%d", spec.Name, sc.Name, seed),
 	}
 	running, err := l.Engines.Get(ctx, spec.Needs)
-	var missing *engines.MissingError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*engines.MissingError](err); ok {
 		row.Verdict, row.Why = tally.NotRun, missing.Error()
 		return row, nil
 	}

@@ -244,9 +244,8 @@ func shelter() (address, error) {
 func EnsureTable(ctx context.Context, client *dynamodb.Client, t template.Table) error {
 	for {
 		out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
-		var missing *types.ResourceNotFoundException
-		switch {
-		case errors.As(err, &missing):
+		switch _, missing := errors.AsType[*types.ResourceNotFoundException](err); {
+		case missing:
 			if err := create(ctx, client, t); err != nil {
 				return err
 			}

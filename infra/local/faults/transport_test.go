@@ -20,15 +20,15 @@ import (
 )
 
 func is[E error](err error) bool {
-	var e E
-	return errors.As(err, &e)
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // cancelled is a transaction of three actions that was cancelled, some of them for that reason.
 func cancelled(code string) func(error) bool {
 	return func(err error) bool {
-		var cancel *types.TransactionCanceledException
-		return errors.As(err, &cancel) && len(cancel.CancellationReasons) == 3 &&
+		cancel, ok := errors.AsType[*types.TransactionCanceledException](err)
+		return ok && len(cancel.CancellationReasons) == 3 &&
 			slices.ContainsFunc(cancel.CancellationReasons, func(r types.CancellationReason) bool { return aws.ToString(r.Code) == code })
 	}
 }

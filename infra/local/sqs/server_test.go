@@ -139,9 +139,8 @@ func (f *fixture) makeVisible(url string, handle *string) error {
 // fails fails unless the SDK's name of the error is this one, "" for success.
 func (f *fixture) fails(what string, err error, want string) {
 	f.Helper()
-	var answer smithy.APIError
 	got := ""
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[smithy.APIError](err); ok {
 		got = answer.ErrorCode()
 	}
 	if got != want || (err == nil) != (want == "") {

@@ -111,8 +111,7 @@ func (w *world) sales() {
 		}
 		w.Open(func(creation *sale.Creation) { *creation = c })
 	}
-	yes := true
-	_, err := w.book.Edit(w.T.Context(), sale.Edit{SaleID: paused, At: now, Paused: &yes})
+	_, err := w.book.Edit(w.T.Context(), sale.Edit{SaleID: paused, At: now, Paused: new(true)})
 	if err == nil {
 		_, err = w.book.Recall(w.T.Context(), sale.Recall{SaleID: recalled})
 	}

@@ -170,9 +170,6 @@ var ErrDied = errors.New("the environment died")
 
 // CodeOf returns the code of a function's error.
 func CodeOf(err error) string {
-	var told messages.InvokeResponse_Error
-	if errors.As(err, &told) {
-		return told.Type
-	}
-	return ""
+	told, _ := errors.AsType[messages.InvokeResponse_Error](err)
+	return told.Type
 }

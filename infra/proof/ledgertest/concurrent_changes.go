@@ -145,7 +145,7 @@ var changingConcurrently = map[string]func(*testing.T, *World){
 			return id
 		}
 		resume := func(id string, at time.Time) (ledger.Edited, error) {
-			return w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, At: at, Paused: ptr(false)})
+			return w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, At: at, Paused: new(false)})
 		}
 		pause("")
 		w.Succeeds(resume("schedule-1", w.Now().Add(time.Millisecond))) // after a schedule's pause

@@ -29,7 +29,7 @@ var describing = map[string]func(*testing.T, *World){
 		w.Create(c)
 		other := w.Environment()
 		w.shows(other, "Feitian Moutai", c.Presentation)
-		d := sale.Description{SaleID: "moutai", Name: ptr("Moutai 2026"), About: ptr("54 % vol."), Link: ptr("")}
+		d := sale.Description{SaleID: "moutai", Name: new("Moutai 2026"), About: new("54 % vol."), Link: new("")}
 		want := sale.Presentation{Image: c.Image, About: "54 % vol."}
 		for i, applied := range []bool{true, false} {
 			got, err := w.Ledger.Describe(w.Ctx, d)
@@ -47,7 +47,7 @@ var describing = map[string]func(*testing.T, *World){
 	"everything but the name can be taken away, and given again": func(t *testing.T, w *World) {
 		c := w.described()
 		w.Create(c)
-		w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr(""), Image: ptr(""), About: ptr(""), Link: ptr("")}))
+		w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: new(""), Image: new(""), About: new(""), Link: new("")}))
 		w.shows(w.Ledger, "moutai", sale.Presentation{})
 		for _, name := range []string{"image", "about", "link"} {
 			check(t, w.Item("SALE#moutai", "SALE")[name] == nil, "the sale has %s", name)

@@ -190,7 +190,7 @@ func beginnings() map[string]func(*testing.T, *World) {
 	}{
 		"at the first instant": {func(*World, sale.Creation, []draw.Rank) {}, true},
 		"too early":            {func(w *World, _ sale.Creation, _ []draw.Rank) { w.Pass(-time.Millisecond) }, false},
-		"paused":               {func(w *World, _ sale.Creation, _ []draw.Rank) { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)}) }, false},
+		"paused":               {func(w *World, _ sale.Creation, _ []draw.Rank) { w.edit(sale.Edit{SaleID: "moutai", Paused: new(true)}) }, false},
 		"recalled":             {func(w *World, _ sale.Creation, _ []draw.Rank) { w.recalls("", true) }, false},
 		"just before the end": {func(w *World, c sale.Creation, _ []draw.Rank) {
 			w.moment(c.ClosesAt.Add(-gap/4 - time.Millisecond))
@@ -209,7 +209,7 @@ func beginnings() map[string]func(*testing.T, *World) {
 		}
 	}
 	for name, edit := range map[string]func(w *World, c sale.Creation, first draw.Call){
-		"a pause": func(w *World, _ sale.Creation, _ draw.Call) { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)}) },
+		"a pause": func(w *World, _ sale.Creation, _ draw.Call) { w.edit(sale.Edit{SaleID: "moutai", Paused: new(true)}) },
 		"a later end of the call before it": func(w *World, c sale.Creation, first draw.Call) {
 			w.edit(sale.Edit{SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: first.Until.Add(time.Hour)})
 		},
@@ -232,7 +232,7 @@ func beginnings() map[string]func(*testing.T, *World) {
 			d := w.state()
 			w.moment(d.NextCallAt(gap))
 			slow := w.overtaken("TransactWriteItems", func() {
-				w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: ptr(fmt.Sprint("before call ", number+1))}))
+				w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: new(fmt.Sprint("before call ", number+1))}))
 			})
 			begun, err := slow.BeginCall(w.Ctx, d, ranks, gap)
 			check(t, err == nil && begun, "begun is %t (%v)", begun, err)

@@ -132,8 +132,8 @@ var combiningMore = map[string]func(*testing.T, *World){
 		w.tamper("STOCK#moutai#0", "STOCK", "SET opensAt = :from, closesAt = :until, changedAt = :at",
 			attributes(map[string]any{":from": c.OpensAt, ":until": c.ClosesAt, ":at": call.At.Add(-time.Hour)}))
 		w.Refused(sale.Busy, w.buys(users[0]))
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: new(true)})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: new(false)})
 		w.allBuy(users[0])
 	},
 }

@@ -15,22 +15,22 @@ var editingDraws = map[string]func(*testing.T, *World){
 		w.Pass(10 * time.Second)
 		call := w.calls(ranks)
 		// A schedule's pause was meant for an instant before the call and arrives after it.
-		paused := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: ptr(true)})
+		paused := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: new(true)})
 		if !paused.Applied || !paused.Sale.Paused || !paused.Sale.ChangedAt.Equal(call.At.Add(time.Millisecond)) || !paused.Sale.OperatedAt.Equal(before.Add(time.Second)) {
 			t.Errorf("got %+v", paused)
 		}
 		w.changed(1, true, call.At.Add(time.Millisecond))
-		again := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: ptr(true)})
+		again := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: new(true)})
 		check(t, !again.Applied, "the same pause was applied twice")
 		// The one before that pause is older, the one after it is not, although the call is newer than either.
-		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: before, Paused: ptr(false)})))
-		resumed := w.edit(sale.Edit{SaleID: "moutai", At: before.Add(2 * time.Second), Paused: ptr(false)})
+		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: before, Paused: new(false)})))
+		resumed := w.edit(sale.Edit{SaleID: "moutai", At: before.Add(2 * time.Second), Paused: new(false)})
 		check(t, resumed.Applied && !resumed.Sale.Paused, "got %+v", resumed)
-		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: ptr(true)})))
-		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: before.Add(2 * time.Second), Paused: ptr(true)})))
+		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "p", At: before.Add(time.Second), Paused: new(true)})))
+		w.Refused(sale.Conflicting, errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: before.Add(2 * time.Second), Paused: new(true)})))
 		at := w.Now()
 		for i := range 2 {
-			e := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)})
+			e := w.edit(sale.Edit{SaleID: "moutai", Paused: new(false)})
 			want := at.Add(time.Duration(i) * time.Millisecond)
 			check(t, e.Applied && e.Sale.OperatedAt.Equal(want) && e.Sale.ChangedAt.Equal(want), "edit %d without an instant: got %+v", i, e)
 		}

@@ -56,7 +56,7 @@ var turns = []turn{
 	}, [5]sale.Code{"", "", notYet, notYet, has}, gap + time.Millisecond, sale.PhaseOpen},
 	{"in a pause of the first call", func(w *World, c sale.Creation, ranks []draw.Rank) {
 		w.firstCall(ranks)
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: new(true)})
 	}, [5]sale.Code{sale.Paused, sale.Paused, sale.Paused, sale.Paused, has}, 0, sale.PhasePaused},
 	{"at the end of the first call", func(w *World, c sale.Creation, ranks []draw.Rank) { w.moment(w.firstCall(ranks).Until) },
 		[5]sale.Code{notYet, notYet, notYet, notYet, has}, gap, sale.PhaseWaiting},

@@ -91,7 +91,7 @@ var extending = map[string]func(*testing.T, *World){
 		w.OpenUnpaid(9, 1)
 		at := w.Now()
 		w.Pass(time.Second)
-		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: new(true)})
 		w.refusedBecause("an edit of 2026-11-11T20:00:01.000Z stands: no more time was given", sale.Conflicting,
 			errOf(w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, PayUntil: w.Now().Add(time.Hour)})))
 	},

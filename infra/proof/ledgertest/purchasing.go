@@ -38,7 +38,7 @@ var purchasing = map[string]func(*testing.T, *World){
 			hasCode(t, sale.AlreadyOrdered, err, "%s", when)
 		}
 		again("sold out")
-		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: new(true)})
 		again("paused")
 		w.Pass(2 * time.Hour)
 		again("closed")
@@ -81,7 +81,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		w.Create(c)
 		same(t, w.Refused(sale.NotOpen, errOf(w.Buy("alice"))).RetryAfter, time.Minute)
 		w.Pass(time.Minute)
-		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: new(true)})
 		w.Refused(sale.Paused, errOf(w.Buy("alice")))
 		w.Pass(2 * time.Hour)
 		w.Refused(sale.Closed, errOf(w.Buy("alice")))

@@ -203,16 +203,16 @@ var recalling = map[string]func(*testing.T, *World){
 	},
 	"a resumption that began before the recall does not let it sell": func(t *testing.T, w *World) {
 		w.Open(9, 2)
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: new(true)})
 		// The recall comes between what the resumption writes: after the sale, before its shards.
 		slow := w.overtaken("UpdateItem", func() { w.recalls("", true) })
-		w.Refused(sale.Recalled, errOf(slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(false)})))
+		w.Refused(sale.Recalled, errOf(slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: new(false)})))
 		w.Refused(sale.Recalled, w.buys("alice"))
 		w.allPaused(2)
 	},
 	"a recall is written over the edit that overtook it": func(t *testing.T, w *World) {
 		w.Open(9, 2)
-		slow := w.overtaken("TransactWriteItems", func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true), At: w.Now().Add(30 * time.Second)}) })
+		slow := w.overtaken("TransactWriteItems", func() { w.edit(sale.Edit{SaleID: "moutai", Paused: new(true), At: w.Now().Add(30 * time.Second)}) })
 		got, err := slow.Recall(w.Ctx, sale.Recall{SaleID: "moutai"})
 		want := w.Now().Add(30*time.Second + time.Millisecond)
 		check(t, err == nil && got.Applied && got.Sale.RecalledAt.Equal(want), "got %+v (%v), want it recalled at %v", got, err, want)
@@ -224,11 +224,11 @@ var recalling = map[string]func(*testing.T, *World){
 		c := w.Open(9, 2)
 		w.recalls("", true)
 		w.Pass(pauseSettles)
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: new(true)})
 		for name, e := range map[string]sale.Edit{
-			"resume":     {SaleID: "moutai", Paused: ptr(false)},
+			"resume":     {SaleID: "moutai", Paused: new(false)},
 			"reschedule": {SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)},
-			"both":       {SaleID: "moutai", Paused: ptr(true), OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)},
+			"both":       {SaleID: "moutai", Paused: new(true), OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)},
 		} {
 			t.Log(name)
 			w.Refused(sale.Recalled, errOf(w.Ledger.Edit(w.Ctx, e)))

@@ -72,7 +72,7 @@ var releasing = map[string]func(*testing.T, *World){
 					w.Pass(time.Minute)
 					run(0)
 				}
-				w.edit(sale.Edit{SaleID: saleID, At: w.Now(), Paused: ptr(false)})
+				w.edit(sale.Edit{SaleID: saleID, At: w.Now(), Paused: new(false)})
 			}
 			for released := 0; released == 0 && w.Now().Before(due.Add(time.Hour)); {
 				w.Pass(time.Minute)
@@ -143,14 +143,14 @@ var releasing = map[string]func(*testing.T, *World){
 		w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob", "carol")
 		w.Pass(payWithin + grace)
-		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: new(true)})
 		w.releasesNothing(w.Environment())
 		w.Cancels("alice")
 		w.Settles(PaymentOf(ids[1], "pi_1"))
 		done := w.ReleasesBy(w.Environment())
 		check(t, !done.Complete && done.Released == 0 && done.PutBack == 1, "got %+v, want the cancelled unit back", done)
 		w.Pass(time.Second)
-		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)})
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: new(false)})
 		w.releases(1, 1)
 		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Paid, "carol": sale.Expired})
 		w.Settled(2)

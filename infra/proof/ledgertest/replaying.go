@@ -187,7 +187,7 @@ var replaying = map[string]func(*testing.T, *World){
 		same(t, p.replays(w.Environment(), true).Shards, 1)
 		at, released := w.Item("SALES", "moutai")["refundAt"], w.Item("STOCK#moutai#0", "STOCK")["released"]
 		check(t, at == nil && released == nil, "without a refund and a release, there are %v and %v", at, released)
-		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false), ReadVersion: w.seen("moutai")})
+		w.edit(sale.Edit{SaleID: "moutai", Paused: new(false), ReadVersion: w.seen("moutai")})
 		for _, user := range []string{"carol", "dora", "eve", "fred"} {
 			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
 			w.Accepted(ledger.PurchaseResult{}, err)
@@ -299,7 +299,7 @@ var replaying = map[string]func(*testing.T, *World){
 		}
 		for _, id := range []string{"other", "third"} {
 			same(t, value(w.Item("SALE#"+id, "SALE")["paused"]), "true", "%s", id)
-			w.Refused(sale.ChangedMeanwhile, errOf(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: ptr(false)}))) // as a schedule does
+			w.Refused(sale.ChangedMeanwhile, errOf(w.Environment().Edit(w.Ctx, sale.Edit{SaleID: id, Paused: new(false)}))) // as a schedule does
 		}
 		got := flat(w.Item("SALE#draft", "SALE"))
 		check(t, len(draft) != 0 && slices.Equal(got, draft), "the draft was %v, and is %v", draft, got)

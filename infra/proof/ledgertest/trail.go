@@ -69,7 +69,7 @@ func (w *World) changeAfter(seen *sale.ReadVersion, saleID string, l *ledger.Led
 		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: saleID, SeedID: id, Stock: 2, Author: by, ReadVersion: seen})
 		return done.ReadVersion, done.Applied, err
 	case sale.ActionDescribe:
-		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: ptr("of " + id), Link: ptr(""), Author: by, ReadVersion: seen})
+		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: new("of " + id), Link: new(""), Author: by, ReadVersion: seen})
 		return done.ReadVersion, done.Applied, err
 	case sale.ActionRecall:
 		done, err := l.Recall(w.Ctx, sale.Recall{SaleID: saleID, ChangeID: id, Author: by})
@@ -82,7 +82,7 @@ func (w *World) changeAfter(seen *sale.ReadVersion, saleID string, l *ledger.Led
 	case sale.ActionExtend:
 		e.PayUntil = Start.Add(24 * time.Hour)
 	default:
-		e.Paused = ptr(action == sale.ActionPause)
+		e.Paused = new(action == sale.ActionPause)
 	}
 	done, err := l.Edit(w.Ctx, e)
 	return done.ReadVersion, done.Applied, err
@@ -206,11 +206,11 @@ var trailing = map[string]func(*testing.T, *World){
 			},
 
 			"another instant": func() error {
-				_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "id-1", At: at, Paused: ptr(true)})
+				_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "id-1", At: at, Paused: new(true)})
 				return err
 			},
 			"another text": func() error {
-				_, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: "id-2", About: ptr("other"), Link: ptr("")})
+				_, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: "id-2", About: new("other"), Link: new("")})
 				return err
 			},
 		} {
@@ -242,10 +242,10 @@ var trailing = map[string]func(*testing.T, *World){
 	},
 	"what changes nothing is not in the trail": func(t *testing.T, w *World) {
 		w.Open(10, 2)
-		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "a", At: w.Now(), Paused: ptr(true)})
-		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "older", At: w.Now().Add(-time.Second), Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "a", At: w.Now(), Paused: new(true)})
+		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "older", At: w.Now().Add(-time.Second), Paused: new(true)})
 		for _, id := range []string{"b", "again"} {
-			w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: ptr("x")}))
+			w.Succeeds(w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: new("x")}))
 		}
 		w.Pass(time.Second)
 		for _, id := range []string{"c", "again"} {

@@ -168,8 +168,7 @@ func (w *World) Refused(want sale.Code, err error) *sale.Error {
 	if got := sale.CodeOf(err); got != want {
 		w.T.Fatalf("got %q (%v), want %q", got, err, want)
 	}
-	var e *sale.Error
-	errors.As(err, &e)
+	e, _ := errors.AsType[*sale.Error](err)
 	return e
 }
 
@@ -333,8 +332,6 @@ func (w *World) edit(e sale.Edit) ledger.Edited {
 	w.Succeeds(nil, err)
 	return s
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // marksRefunded marks a refund of a sale as done.
 func (w *World) marksRefunded(saleID, payment string) {

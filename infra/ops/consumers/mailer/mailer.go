@@ -94,8 +94,7 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 		ConditionExpression:       aws.String("eventId = :event"), // else a later state has overtaken it meanwhile
 		ExpressionAttributeValues: map[string]types.AttributeValue{":now": seconds(m.now()), ":event": &types.AttributeValueMemberS{Value: e.ID}},
 	})
-	var overtaken *types.ConditionalCheckFailedException
-	if err != nil && !errors.As(err, &overtaken) {
+	if _, overtaken := errors.AsType[*types.ConditionalCheckFailedException](err); err != nil && !overtaken {
 		return fmt.Errorf("note mail %s: %w", e.ID, err)
 	}
 	return nil

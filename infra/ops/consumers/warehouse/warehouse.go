@@ -63,8 +63,7 @@ func (w *warehouse) update(ctx context.Context, e orderevent.Event, update, cond
 		TableName: &w.table, Key: map[string]types.AttributeValue{"orderId": text(e.OrderID)},
 		UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	})
-	var known *types.ConditionalCheckFailedException
-	if err != nil && !errors.As(err, &known) {
+	if _, known := errors.AsType[*types.ConditionalCheckFailedException](err); err != nil && !known {
 		return fmt.Errorf("note order %s: %w", e.OrderID, err)
 	}
 	return nil
