@@ -56,9 +56,6 @@ func verdicts(t *testing.T, seed int, some ...string) {
 				t.Fatal(err)
 			}
 			if row.Verdict == tally.NotRun && !required {
-				if !strings.Contains(row.Why, "apt-get install -y ") {
-					t.Errorf("%s was not run and says only %q", name, row.Why)
-				}
 				continue
 			}
 			if !catalogue.Meets(name, row.Scenario, row.Verdict) {

@@ -1,26 +1,12 @@
 package draw
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
-
-var leafKey = []byte("0123456789abcdef0123456789abcdef")
-
-// leavesOf are the leaves of n users, in the order of the users.
-func leavesOf(n int) []Leaf {
-	leaves := make([]Leaf, n)
-	for i := range leaves {
-		user := "user-" + strconv.Itoa(i)
-		leaves[i] = LeafOf(user, NonceOf(leafKey, user))
-	}
-	return leaves
-}
 
 // ranksOf are random ranks whose first bytes are often the same.
 func ranksOf(r *rand.Rand, n int) []Rank {
@@ -53,20 +39,7 @@ func TestAPageHasItsOwnLeavesInOrderAndEachOnce(t *testing.T) {
 	}
 }
 
-func TestLeavesAreStoredAsOnePiece(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 1000} {
-		leaves := leavesOf(n)
-		text := Join(leaves)
-		if len(text) != 32*n {
-			t.Errorf("%d leaves have %d bytes", n, len(text))
-		}
-		if again, err := Split(text); err != nil || !slices.Equal(again, leaves) {
-			t.Errorf("%d leaves are not the same when they are read: %v", n, err)
-		}
-		if PageDigest(leaves) != Digest(sha256.Sum256(text)) {
-			t.Errorf("the digest of %d leaves is not that of what is stored", n)
-		}
-	}
+func TestAPartOfALeafIsNoLeaf(t *testing.T) {
 	for _, n := range []int{1, 31, 33, 63} {
 		if _, err := Split(make([]byte, n)); err == nil {
 			t.Errorf("%d bytes are read as whole leaves", n)

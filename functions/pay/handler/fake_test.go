@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,9 +126,7 @@ func post(t *testing.T, provider, body string, headers map[string]string) []byte
 		for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {
 			delete(r.Headers, name)
 		}
-		for name, value := range headers {
-			r.Headers[name] = value
-		}
+		maps.Copy(r.Headers, headers)
 	})
 }
 

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"maps"
 	"strings"
 	"testing"
 )
@@ -37,9 +38,7 @@ func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{Region: c.region, Parameters: map[string]string{}}
 			for _, set := range []map[string]string{issuer, c.more} {
-				for name, value := range set {
-					o.Parameters[name] = value
-				}
+				maps.Copy(o.Parameters, set)
 			}
 			_, err := Load(projectTemplate, o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -32,9 +32,7 @@ func required(t *testing.T, f function) map[string]string {
 		action, _, _ := strings.Cut(call, " ")
 		all[action] = "the ledger"
 	}
-	for action, at := range needsOf(t, f.folder()).actions {
-		all[action] = at
-	}
+	maps.Copy(all, needsOf(t, f.folder()).actions)
 	for _, part := range []struct {
 		reason  string
 		there   bool

@@ -57,9 +57,7 @@ var combining = func() map[string]func(*testing.T, *World) {
 			w.Settled(1)
 		}
 	}
-	for name, test := range combiningMore {
-		all[name] = test
-	}
+	maps.Copy(all, combiningMore)
 	return all
 }()
 

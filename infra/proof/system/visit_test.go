@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,10 +187,5 @@ func (v visit) balances(all *books.Books, saleID string) {
 
 // finished reports whether every claim of every sale has its order.
 func finished(all *books.Books) bool {
-	for _, saleID := range all.Sales() {
-		if len(all.Sale(saleID).Unfinished()) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(all.Sales(), func(saleID string) bool { return len(all.Sale(saleID).Unfinished()) > 0 })
 }
