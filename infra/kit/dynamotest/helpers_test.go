@@ -92,10 +92,6 @@ func put(it attributes) call {
 	return of((*DB).PutItem, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
 }
 
-func queryOf(condition string, values attributes) *dynamodb.QueryInput {
-	return &dynamodb.QueryInput{TableName: aws.String(tableName), KeyConditionExpression: &condition, ExpressionAttributeValues: values}
-}
-
 func transact(actions ...types.TransactWriteItem) call {
 	return of((*DB).TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
 }
@@ -120,8 +116,7 @@ func told(t *testing.T, db *DB, c call) string {
 		}
 		return strings.Join(codes, " ")
 	}
-	var api smithy.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()
 	}
 	return err.Error()

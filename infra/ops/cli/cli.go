@@ -165,19 +165,17 @@ func Args(names ...string) cobra.PositionalArgs {
 
 // flagError rephrases an error of the flags as one line.
 func flagError(c *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	var noValue *pflag.ValueRequiredError
-	var invalid *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown):
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name, dashes := unknown.GetSpecifiedName(), "--"
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 			name, dashes = letters, "-"
 		}
 		return Usagef("%s has no flag %s%s%s; `%s --help` lists them", c.CommandPath(), dashes, name, flagsLike(c, name), c.CommandPath())
-	case errors.As(err, &noValue):
+	}
+	if noValue, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return Usagef("--%s has no value", noValue.GetFlag().Name)
-	case errors.As(err, &invalid):
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return Usagef("--%s is %q; it must be %s", invalid.GetFlag().Name, invalid.GetValue(), kind(invalid.GetFlag(), invalid.Unwrap()))
 	}
 	return Usagef("%w", OneLine(err))
