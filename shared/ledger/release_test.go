@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,9 +156,12 @@ func TestAPassThatIsResumedReadsNoPageTwice(t *testing.T) {
 			r.order(1, bucket)
 		}
 		r.at(40)
-		db.PageBytes = 1 // a claim
+		db.PageBytes = 1  // a claim
+		var mu sync.Mutex // buckets are read side by side
 		pages, hangs := map[string]int{}, true
 		db.Fault = dynamotest.On("Query", "CLAIM#", func(c dynamotest.Call) dynamotest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
 			b := strings.TrimPrefix(c.Keys[0], "CLAIM#moutai#")
 			if hangs && (b == "0" || b == "3" && pages[b] == 1 || b == "9") {
 				return dynamotest.Fault{Delay: time.Hour}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -105,8 +106,11 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(payWithin + grace + time.Second)
+		var mu sync.Mutex // buckets are read side by side
 		read := map[string]int{}
 		w.DB.Fault = dynamotest.On("Query", "CLAIM#a-large#", func(c dynamotest.Call) dynamotest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
 			read[c.Keys[0]]++
 			return dynamotest.Fault{Delay: 900 * time.Millisecond}
 		})

@@ -11,10 +11,10 @@ import (
 
 func only(f Fault) func(Call) Fault { return func(Call) Fault { return f } }
 
-func stocked(t *testing.T) *DB {
+func stocked(t *testing.T, units string) *DB {
 	t.Helper()
 	db := newDB()
-	mustPut(t, db, "STOCK", "S", attributes{"stock": num("1")})
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num(units)})
 	return db
 }
 
@@ -35,7 +35,7 @@ func TestRefusingFaultsApplyNothing(t *testing.T) {
 		"a throttle and nothing else": {Fault{Kind: Cancel, Codes: []string{"ThrottlingError", "None"}}, "ThrottlingError None", "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := stocked(t)
+			db := stocked(t, "1")
 			mustPut(t, db, "CLAIM", "alice", nil)
 			before := db.Dump()
 			db.Fault = only(tt.fault)
@@ -62,7 +62,7 @@ func TestALostCallIsAppliedAtOnceAndALateOneWhenItsTimeHasCome(t *testing.T) {
 		{Fault{Kind: ApplyLate, After: time.Second}, false, true},
 		{Fault{Kind: ApplyLate}, false, false},
 	} {
-		db, c := stocked(t), newClock()
+		db, c := stocked(t, "1"), newClock()
 		db.Now, db.Fault = c.now, only(tt.fault)
 		answer := told(t, db, buy("alice"))
 		applied := func() bool { return db.Item(tableName, "CLAIM", "alice") != nil }
@@ -113,7 +113,7 @@ func TestAReadMayBeStaleUnlessItIsConsistent(t *testing.T) {
 }
 
 func TestHalfOfATransactionMayBeHiddenFromPlainReads(t *testing.T) {
-	db, c := stocked(t), newClock()
+	db, c := stocked(t, "1"), newClock()
 	db.Now = c.now
 	db.Fault = only(Fault{Hidden: []int{1}, HiddenFor: time.Second})
 	wantTold(t, db, buy("alice"), "ok")
@@ -121,9 +121,9 @@ func TestHalfOfATransactionMayBeHiddenFromPlainReads(t *testing.T) {
 	wantItem(t, look(t, db, "STOCK", "S"), `[pk:STOCK sk:S stock:0]`)
 	wantItem(t, look(t, db, "CLAIM", "alice"), "none")
 	wantItem(t, db.Item(tableName, "CLAIM", "alice"), `[pk:CLAIM sk:alice]`)
-	if out, err := db.Query(t.Context(), &dynamodb.QueryInput{
-		TableName: aws.String(tableName), KeyConditionExpression: aws.String("pk = :p"), ExpressionAttributeValues: attributes{":p": str("CLAIM")}, ConsistentRead: aws.Bool(true),
-	}); err != nil || len(out.Items) != 0 {
+	page := queryOf("pk = :p", attributes{":p": str("CLAIM")})
+	page.ConsistentRead = aws.Bool(true)
+	if out, err := db.Query(t.Context(), page); err != nil || len(out.Items) != 0 {
 		t.Errorf("a query sees %v (%v), want nothing", out, err)
 	}
 	wantTold(t, db, put(inP("other")), "ok")

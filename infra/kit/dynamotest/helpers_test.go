@@ -92,6 +92,10 @@ func put(it attributes) call {
 	return of((*DB).PutItem, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
 }
 
+func queryOf(condition string, values attributes) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{TableName: aws.String(tableName), KeyConditionExpression: &condition, ExpressionAttributeValues: values}
+}
+
 func transact(actions ...types.TransactWriteItem) call {
 	return of((*DB).TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
 }
@@ -116,7 +120,8 @@ func told(t *testing.T, db *DB, c call) string {
 		}
 		return strings.Join(codes, " ")
 	}
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
+	var api smithy.APIError
+	if errors.As(err, &api) {
 		return api.ErrorCode()
 	}
 	return err.Error()
