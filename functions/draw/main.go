@@ -3,18 +3,6 @@
 // units.
 package main
 
-import (
-	"flashsale/functions/draw/handler"
-	"flashsale/shared/beacon"
-	"flashsale/shared/clock"
-	"flashsale/shared/draw"
-	"flashsale/shared/startup"
-)
+import "flashsale/functions/draw/start"
 
-func main() {
-	log, _, ledger := startup.Function("draw")
-	times, noTimes := draw.TimesFromEnv()
-	relays, noRelays := beacon.FromEnv()
-	log.FatalIf(noTimes, noRelays)
-	startup.Serve(log, startup.JSON(handler.New(ledger, relays.Chain, relays, times, log, clock.Wall).Handle))
-}
+func main() { start.Function() }

@@ -2,13 +2,6 @@
 // global order id and confirms it.
 package main
 
-import (
-	"flashsale/functions/finalize/handler"
-	"flashsale/shared/clock"
-	"flashsale/shared/startup"
-)
+import "flashsale/functions/finalize/start"
 
-func main() {
-	log, _, ledger := startup.Function("finalize")
-	startup.Serve(log, handler.New(ledger, log, clock.Wall))
-}
+func main() { start.Function() }

@@ -1,25 +1,6 @@
 // Command page serves the buyer's page of a sale.
 package main
 
-import (
-	"flashsale/functions/page/assets"
-	"flashsale/functions/page/handler"
-	"flashsale/shared/clock"
-	"flashsale/shared/httpapi"
-	"flashsale/shared/startup"
-	"flashsale/shared/webpage"
-)
+import "flashsale/functions/page/start"
 
-func main() {
-	log, _, ledger := startup.Function("page")
-	signIn, err := webpage.SignInFromEnv()
-	log.FatalIf(err)
-	origin, err := httpapi.OriginFromEnv()
-	log.FatalIf(err)
-	look, err := handler.AppearanceFromEnv()
-	log.FatalIf(err)
-	h, err := handler.New(assets.Files, signIn, look, ledger, log, clock.Wall)
-	log.FatalIf(err)
-	h.Origin = origin
-	startup.Serve(log, startup.JSON(h.Handle))
-}
+func main() { start.Function() }

@@ -1,19 +1,6 @@
 // Command pay takes the webhooks of payment providers, and buyers' cancellations.
 package main
 
-import (
-	"flashsale/functions/pay/handler"
-	"flashsale/shared/clock"
-	"flashsale/shared/httpapi"
-	"flashsale/shared/startup"
-)
+import "flashsale/functions/pay/start"
 
-func main() {
-	log, _, ledger := startup.Function("pay")
-	providers, _ := handler.ProvidersFromEnv(clock.Wall) // New reports those that take nothing
-	origin, noOrigin := httpapi.OriginFromEnv()
-	log.FatalIf(noOrigin)
-	h := handler.New(ledger, providers, log, clock.Wall)
-	h.Origin = origin
-	startup.Serve(log, httpapi.Serve(h.Handle))
-}
+func main() { start.Function() }

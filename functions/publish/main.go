@@ -2,17 +2,6 @@
 // event bus.
 package main
 
-import (
-	"flashsale/functions/publish/handler"
-	"flashsale/shared/clock"
-	"flashsale/shared/eventbus"
-	"flashsale/shared/startup"
-)
+import "flashsale/functions/publish/start"
 
-func main() {
-	log, cfg := startup.AWS("publish")
-	bus, noBus := eventbus.FromEnv(cfg)
-	failures, noFailures := handler.FailureQueueFromEnv(cfg)
-	log.FatalIf(noBus, noFailures)
-	startup.Serve(log, startup.JSON(handler.New(bus, failures, log, clock.Wall).Handle))
-}
+func main() { start.Function() }

@@ -2,22 +2,6 @@
 // own claim in it, and the caller's own orders.
 package main
 
-import (
-	"os"
+import "flashsale/functions/query/start"
 
-	"flashsale/functions/query/handler"
-	"flashsale/shared/clock"
-	"flashsale/shared/httpapi"
-	"flashsale/shared/startup"
-)
-
-func main() {
-	log, _, ledger := startup.Function("query")
-	origin, err := httpapi.OriginFromEnv()
-	log.FatalIf(err)
-	link, err := handler.NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"))
-	log.FatalIf(err)
-	h := handler.New(ledger, log, clock.Wall)
-	h.Origin, h.PayLink = origin, link
-	startup.Serve(log, httpapi.Serve(h.Handle))
-}
+func main() { start.Function() }

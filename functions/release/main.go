@@ -2,14 +2,6 @@
 // sale that asks for payment, and puts them back on sale.
 package main
 
-import (
-	"flashsale/functions/release/handler"
-	"flashsale/shared/startup"
-)
+import "flashsale/functions/release/start"
 
-func main() {
-	log, _, ledger := startup.Function("release")
-	grace, noGrace := handler.GraceFromEnv()
-	log.FatalIf(noGrace)
-	startup.Serve(log, startup.JSON(handler.New(ledger, grace, log).Handle))
-}
+func main() { start.Function() }

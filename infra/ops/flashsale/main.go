@@ -38,7 +38,7 @@ func flashsale() *cobra.Command {
 	stack.GroupID = cli.Before.ID
 	root.AddCommand(plan.Command(&where), stack)
 	root.AddCommand(operator.Commands(&where)...)
-	root.AddCommand(load.Demo(&where), deploy.Version(&where))
+	root.AddCommand(deploy.Version(&where))
 	if c, _, err := root.Find([]string{"stack", "smoke"}); err == nil {
 		_ = c.RegisterFlagCompletionFunc("sale", operator.SaleIDs(&where))
 	}

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/target"
@@ -31,24 +29,20 @@ func TestTheDialledAddressIsChecked(t *testing.T) {
 func TestInvalidFlagsAreRefused(t *testing.T) {
 	const remote = "http://192.0.2.1"
 	for _, tt := range []struct {
-		command func(*options, *target.Flags) *cobra.Command
-		where   target.Flags
-		flags   []string
+		where target.Flags
+		flags []string
 	}{
-		{(*options).rehearsing, target.Flags{}, []string{
+		{target.Flags{}, []string{
 			"--rate 0.01", "--rate NaN", "--rate 1e9", "--peak -1", "--duration 0s", "--duration 2h", "--shards 0", "--stock -1", "--stock x", "extra", "--report=", "--unknown",
 			"--report " + t.TempDir(), "--report /none/a.html", "--report -", "--tokens /none", "--tokens " + t.TempDir(), "--sale s",
 		}},
-		{(*options).rehearsing, target.Flags{URL: remote}, []string{"", "--allow-remote --tokens f"}},
-		{(*options).rehearsing, target.Flags{URL: "ftp://127.0.0.1"}, []string{""}},
-		{(*options).rehearsing, target.Flags{Table: "T"}, []string{""}},
-		{(*options).demonstrating, target.Flags{}, []string{"--sale s", "now"}},
-		{(*options).demonstrating, target.Flags{URL: remote}, []string{""}},
-		{(*options).demonstrating, target.Flags{Env: "dev"}, []string{""}},
-		{(*options).rehearsing, target.Flags{Env: "dev"}, []string{"", "--allow-remote"}},
+		{target.Flags{URL: remote}, []string{"", "--allow-remote --tokens f"}},
+		{target.Flags{URL: "ftp://127.0.0.1"}, []string{""}},
+		{target.Flags{Table: "T"}, []string{""}},
+		{target.Flags{Env: "dev"}, []string{"", "--allow-remote"}},
 	} {
 		for _, flags := range tt.flags {
-			if code, out := executed(t.Context(), tt.command(new(options), &tt.where), strings.Fields(flags)...); code != cli.ExitUsage {
+			if code, out := executed(t.Context(), new(options).rehearsing(&tt.where), strings.Fields(flags)...); code != cli.ExitUsage {
 				t.Errorf("%+v %s: exit %d, want %d\n%s", tt.where, flags, code, cli.ExitUsage, out)
 			}
 		}

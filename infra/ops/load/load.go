@@ -1,17 +1,12 @@
-// Package load sends buyers to a new sale and reports their results: the commands demo and stack rehearse.
+// Package load sends buyers to a trial sale and reports their results, on AWS also what it cost: the command stack
+// rehearse.
 //
 // It is an open loop: every buyer has an intended time, chosen before the run starts, and
 // comes then, whatever happens to earlier buyers. Every latency is measured from the
 // intended time, so that a stalled server shows in the latencies of all buyers who came
 // during the stall. It uses HTTP only and does not read the table or the queue.
 //
-// The demonstration is a crowd that comes all at once and rushes for a much smaller number of
-// bottles; its answers are compared with the recounted table. The recount reads the table's raw
-// items and shares no code with the ledger, so that it cannot share the ledger's faults.
-//
-// A rehearsal makes a trial sale whose buyers come at a rate, also on a stack on AWS, and prints what it cost there.
-//
-// A command fails with a bad answer if a client can see a promise broken or the books do not balance.
+// It fails with a bad answer if a client can see a promise broken or the books do not balance.
 package load
 
 import (
@@ -31,8 +26,8 @@ import (
 // errBroken means that a promise was broken.
 var errBroken = cli.Bad(errors.New("BROKEN: not every promise held"))
 
-// run does the work of a command.
-func (o *options) run(c *cobra.Command, work func(ctx context.Context, o options, stdout, stderr io.Writer) (broken bool, err error)) error {
+// run does the work of the command.
+func (o *options) run(c *cobra.Command) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -45,7 +40,7 @@ func (o *options) run(c *cobra.Command, work func(ctx context.Context, o options
 		o.tokens = file
 	}
 	ctx := c.Context()
-	broken, err := work(ctx, *o, c.OutOrStdout(), c.ErrOrStderr())
+	broken, err := measure(ctx, *o, c.OutOrStdout(), c.ErrOrStderr())
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("no buyer comes any more, and a sale that was made for them closes by itself: repeat the command for another")

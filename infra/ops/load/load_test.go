@@ -15,6 +15,7 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/fakestack"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/target"
 )
@@ -39,7 +40,7 @@ func loaded(t *testing.T, c *cobra.Command, more ...string) (code int, out, repo
 
 func TestARehearsalLoadsASaleAndShowsTheReceipt(t *testing.T) {
 	for name, c := range map[string]struct {
-		flaws flaws
+		flaws fakestack.Flaws
 		table func(db *dynamotest.DB, saleID string) error // before it is recounted
 		code  int
 		says  []string
@@ -47,19 +48,19 @@ func TestARehearsalLoadsASaleAndShowsTheReceipt(t *testing.T) {
 	}{
 		"a rehearsal": {says: []string{"rehearsal: sale rehearsal-", " of 5 units on 5 shards at ", "no broken promise was seen", "receipt of sale rehearsal-", "balanced: ", "sold-out",
 			"\n5 orders; what they cost is counted on AWS only"}, page: "<svg"},
-		"with an internal error": {flaws: flaws{breaks: true}, code: cli.ExitBad, says: []string{"BROKEN"}, page: "<b>Broken.</b>"},
+		"with an internal error": {flaws: fakestack.Flaws{Breaks: true}, code: cli.ExitBad, says: []string{"BROKEN"}, page: "<b>Broken.</b>"},
 		"without a receipt":      {table: func(*dynamotest.DB, string) error { return errors.New("no\n  way") }, code: cli.ExitBad, says: []string{"no receipt: no way"}, page: "<b>Broken.</b>"},
 		"with wrong books": {table: func(db *dynamotest.DB, saleID string) error {
 			return db.Tamper(t.Context(), "ShopTable", "STOCK#"+saleID+"#0", "STOCK", "stock", 1)
 		}, code: cli.ExitBad, says: []string{"NOT BALANCED"}, page: "<b>Broken.</b>"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, url := opened(t, c.flaws)
+			h, url := fakestack.Open(t, c.flaws)
 			o := &options{open: func(saleID string) (_ books.DynamoDB, err error) {
 				if c.table != nil {
-					err = c.table(h.db, saleID)
+					err = c.table(h.DB, saleID)
 				}
-				return h.db, err
+				return h.DB, err
 			}}
 			code, out, page := loaded(t, o.rehearsing(&target.Flags{URL: url}), "--stock", "5")
 			if code != c.code || !strings.Contains(page, c.page) || strings.Contains(out+page, "token-of-1") {

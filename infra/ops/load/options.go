@@ -2,7 +2,6 @@ package load
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,14 +32,14 @@ const (
 
 // options are the flags, and what follows from them.
 type options struct {
-	where                     target.Flags
-	tokensFile, report, local string
-	allowRemote, demo         bool
-	rate, peak                float64
-	duration                  time.Duration
-	stock, shards             int
-	tokens                    io.Reader // of the file, if there is one
-	seed                      uint64
+	where              target.Flags
+	tokensFile, report string
+	allowRemote        bool
+	rate, peak         float64
+	duration           time.Duration
+	stock, shards      int
+	tokens             io.Reader // of the file, if there is one
+	seed               uint64
 	crowd
 	// open opens the table for a sale's receipt; nil: the system's.
 	open func(saleID string) (books.DynamoDB, error)
@@ -48,33 +47,29 @@ type options struct {
 
 // crowd is how buyers behave.
 type crowd struct {
-	buyers   int           // who come all at once; 0: they come at the rate
 	clicks   int           // at most, of one buyer
 	inflight int           // requests at a time, at most
 	patience time.Duration // of a buyer, for a final answer
 	drain    time.Duration // time limit after the last arrival
 }
 
-// The demonstration's buyers come all at once. A lost message is sent again within five minutes
-// of the acceptance (P8), also if it was lost twice, and then finalized: so long is patience.
-var (
-	steady        = crowd{clicks: 5, inflight: 256, patience: time.Minute, drain: 2 * time.Minute}
-	demonstration = crowd{buyers: 1000, clicks: 3, inflight: 64, patience: 5*time.Minute + 30*time.Second, drain: 10 * time.Minute}
-)
-
-const demoStock, demoShards = 100, 5
-
-// Demo is the command demo.
-func Demo(where *target.Flags) *cobra.Command { return new(options).demonstrating(where) }
+var steady = crowd{clicks: 5, inflight: 256, patience: time.Minute, drain: 2 * time.Minute}
 
 // Rehearse is a verb of stack.
 func Rehearse(where *target.Flags) *cobra.Command { return new(options).rehearsing(where) }
 
 func (o *options) rehearsing(where *target.Flags) *cobra.Command {
-	c := o.command(where, "rehearse", "Run a trial sale, with its receipt, on AWS also its bill", measure)
+	c := &cobra.Command{
+		Use: "rehearse", Short: "Run a trial sale, with its receipt, on AWS also its bill", Args: cli.Args(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.where = *where
+			return o.run(c)
+		},
+	}
 	c.Example = "  flashsale stack rehearse --env dev --rate 50 --duration 30s --tokens tokens --allow-remote"
 	o.crowd = steady
 	f := c.Flags()
+	f.Uint64Var(&o.seed, "seed", 0, "`seed` of an earlier run, to repeat its buyers (default random)")
 	f.Float64Var(&o.rate, "rate", 50, "buyers a second")
 	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default --rate)")
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
@@ -86,31 +81,11 @@ func (o *options) rehearsing(where *target.Flags) *cobra.Command {
 	return c
 }
 
-func (o *options) demonstrating(where *target.Flags) *cobra.Command {
-	o.demo, o.crowd, o.stock, o.shards = true, demonstration, demoStock, demoShards
-	c := o.command(where, "demo", "Have 1,000 buyers rush for 100 bottles, and check every promise", demonstrate)
-	c.GroupID = cli.Developers.ID
-	c.Long = c.Short + ".\n\nIt uses the local stack, or starts one for the time that it takes."
-	c.Example = "  flashsale demo"
-	c.Flags().StringVar(&o.local, "local", "", "the local stack's `program`, started if no stack runs (default: host/local, beside this program's folder)")
-	return c
-}
-
-// command is a command that does the work.
-func (o *options) command(where *target.Flags, name, short string, work func(context.Context, options, io.Writer, io.Writer) (bool, error)) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short, Args: cli.Args(), RunE: func(c *cobra.Command, _ []string) error {
-		o.where = *where
-		return o.run(c, work)
-	}}
-	c.Flags().Uint64Var(&o.seed, "seed", 0, "`seed` of an earlier run, to repeat its buyers (default random)")
-	return c
-}
-
 func (o *options) check() error {
 	if o.seed == 0 {
 		o.seed = uint64(rand.Uint32()) + 1
 	}
-	if err := cmp.Or(o.where.Check(), o.checkTarget()); err != nil || o.demo {
+	if err := cmp.Or(o.where.Check(), o.checkTarget()); err != nil {
 		return err
 	}
 	err := cmp.Or(

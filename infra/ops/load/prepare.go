@@ -20,8 +20,6 @@ import (
 const (
 	// tokensTime bounds the fetching of tokens.
 	tokensTime = 5 * time.Minute
-	// saleTime is longer than any run.
-	saleTime = 2 * time.Hour
 	// afterwards is how long a rehearsal's sale stays open after the last arrival, for retries.
 	afterwards = 10 * time.Minute
 	// maxToken is the longest token, in bytes; API Gateway accepts no longer header.
@@ -59,13 +57,10 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 		}
 	}
 	// Last, so that the sale opens when the run starts.
-	made, open := client.Sale{Name: "rehearsal", Stock: t.stock, Shards: min(o.shards, t.stock)}, o.duration+afterwards
-	if o.demo {
-		made.Name, open = "demo", saleTime
-	}
+	made := client.Sale{Name: "rehearsal", Stock: t.stock, Shards: min(o.shards, t.stock)}
 	t.sale = made.Name + "-" + strings.ToLower(rand.Text()[:12])
 	now := time.Now()
-	made.ID, made.OpensAt, made.ClosesAt = t.sale, now.Add(-time.Second), now.Add(open)
+	made.ID, made.OpensAt, made.ClosesAt = t.sale, now.Add(-time.Second), now.Add(o.duration+afterwards)
 	return t, t.system.Seed(ctx, made)
 }
 

@@ -30,13 +30,6 @@ type visit struct {
 // Poisson processes: first at the peak's rate, then at the base rate, and in the last third those who
 // are late by plan, not because they had to wait.
 func (o *options) plan() (visits []visit, err error) {
-	if o.buyers > 0 {
-		for i, b := range rush.Plan(o.seed, o.buyers, o.clicks) {
-			b.User = userName(i)
-			visits = append(visits, visit{Buyer: b})
-		}
-		return visits, nil
-	}
 	peakEnd := time.Duration(0)
 	if o.peak > o.rate {
 		peakEnd = min(peakFor, o.duration)

@@ -62,16 +62,16 @@ type tally struct {
 	mu     sync.Mutex
 	latest []latencies // as in measured
 	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
-	// requests, finals the final ones, and polls those of the status resource.
-	firsts             map[kind]counts
-	all, finals, polls counts
-	givenUp, lost      int64
-	seconds            []second
+	// requests, and polls those of the status resource.
+	firsts        map[kind]counts
+	all, polls    counts
+	givenUp, lost int64
+	seconds       []second
 }
 
 // newTally begins a run of these visits.
 func newTally(visits []visit) *tally {
-	t := &tally{visits: visits, start: time.Now(), firsts: map[kind]counts{}, all: counts{}, finals: counts{}, polls: counts{}}
+	t := &tally{visits: visits, start: time.Now(), firsts: map[kind]counts{}, all: counts{}, polls: counts{}}
 	for range measured {
 		t.latest = append(t.latest, newLatencies())
 	}
@@ -117,7 +117,6 @@ func (t *tally) seen(r rush.Try) {
 			t.firsts[k][r.Outcome]++
 		}
 		if r.Final {
-			t.finals[r.Outcome]++
 			t.latest[finalAnswer].record(took)
 		}
 	}

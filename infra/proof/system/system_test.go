@@ -171,8 +171,7 @@ func (s *system) link(programs string) error {
 	places, none := filepath.Glob(filepath.Join(s.root, ".build/host/*Function/bootstrap"))
 	err = errors.Join(err, none)
 	for _, place := range places {
-		name := strings.ToLower(strings.TrimSuffix(filepath.Base(filepath.Dir(place)), "Function"))
-		err = errors.Join(err, os.Remove(place), os.Symlink(filepath.Join(programs, name), place))
+		err = errors.Join(err, os.Remove(place), os.Symlink(filepath.Join(programs, "functions"), place))
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package load
+package main
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func good() evidence {
 		return verdict.Span{From: start.Add(minutes * time.Minute), Until: start.Add(minutes * time.Minute)}
 	}
 	h := verdict.New(verdict.Sale{Units: 1, Shards: 1, Steady: true})
-	tally := newTally(make([]visit, 1))
+	tally := newTally()
 	click := func(user string, o client.Outcome, a client.Answer) {
 		if h.Clicked(user, user == "a", at(1), o, a) {
 			o = rush.AcceptedAgain

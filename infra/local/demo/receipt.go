@@ -1,4 +1,4 @@
-package load
+package main
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
-	"flashsale/infra/ops/cli"
 )
 
 // evidence holds the inputs of the receipt: the answers to the crowd and the books.
@@ -38,24 +37,24 @@ func (l *line) breaks(format string, args ...any) {
 // audit checks every promise that one rush can test. It has no side effects.
 func audit(e evidence) []line {
 	told := func(outcomes ...client.Outcome) string {
-		n := int64(0)
+		n := 0
 		for _, o := range outcomes {
 			n += e.tally.finals[o]
 		}
-		return cli.Thousands(n)
+		return fmt.Sprint(n)
 	}
 	lines := []line{
 		{promise: "P1", says: "sold exactly min(stock, buyers)",
-			figure: cli.Thousands(len(e.books.Claims)) + " of " + cli.Thousands(min(int(e.books.Seeded), e.buyers)) + " bottles"},
+			figure: fmt.Sprintf("%d of %d bottles", len(e.books.Claims), min(int(e.books.Seeded), e.buyers))},
 		{promise: "P2", says: "left + sold = stock, on every shard",
-			figure: fmt.Sprintf("%s + %s = %s bottles", cli.Thousands(e.books.Stock()), cli.Thousands(len(e.books.Claims)), cli.Thousands(e.books.Seeded))},
+			figure: fmt.Sprintf("%d + %d = %d bottles", e.books.Stock(), len(e.books.Claims), e.books.Seeded)},
 		{promise: "P3", says: "one order per buyer, however they click", figure: e.distinct(func(c books.Claim) string { return c.User }) + " buyers"},
 		{promise: "P4", says: "every accepted click is in the table", figure: told(client.Accepted, rush.AcceptedAgain) + " accepted clicks"},
 		{promise: "P5 P6", says: "every other click got a true refusal", figure: told(client.AlreadyOrdered, client.SoldOut) + " refused clicks"},
 		{promise: "P9", says: "same Idempotency-Key, same answer", figure: told(rush.AcceptedAgain) + " repeated clicks"},
 		{promise: "P7", says: "one order id per order, all different", figure: e.distinct(func(c books.Claim) string { return c.OrderID }) + " order ids"},
 		{promise: "P7", says: "order ids rise with confirmation time", figure: e.duration()},
-		{promise: "P8", says: "every accepted order is confirmed", figure: cli.Thousands(e.pending()) + " orders pending"},
+		{promise: "P8", says: "every accepted order is confirmed", figure: fmt.Sprintf("%d orders pending", e.pending())},
 	}
 	of := func(promise string) int {
 		return slices.IndexFunc(lines, func(l line) bool { return slices.Contains(strings.Fields(l.promise), promise) })
@@ -81,7 +80,7 @@ func (e *evidence) distinct(of func(books.Claim) string) string {
 		values[of(c)] = true
 	}
 	delete(values, "")
-	return cli.Thousands(len(values))
+	return fmt.Sprint(len(values))
 }
 
 func (e *evidence) pending() (n int) {
@@ -130,14 +129,14 @@ func printReceipt(w io.Writer, saleID string, lines []line) {
 
 // printRush writes how many clicks got each answer and what the answer means.
 func printRush(w io.Writer, crowd []rush.Buyer, t *tally) {
-	clicks, requests := rush.TotalClicks(crowd), int64(0)
+	clicks, requests := rush.TotalClicks(crowd), 0
 	for _, n := range t.all {
 		requests += n
 	}
-	fmt.Fprintf(w, "answers to %s clicks\n", cli.Thousands(clicks))
-	rest := int64(clicks)
-	say := func(n int64, what string) {
-		fmt.Fprintf(w, "  %9s  %s\n", cli.Thousands(n), what)
+	fmt.Fprintf(w, "answers to %d clicks\n", clicks)
+	rest := clicks
+	say := func(n int, what string) {
+		fmt.Fprintf(w, "  %9d  %s\n", n, what)
 		rest -= n
 	}
 	say(t.finals[client.Accepted], "accepted: the buyer has a bottle")
@@ -147,7 +146,7 @@ func printRush(w io.Writer, crowd []rush.Buyer, t *tally) {
 	if rest > 0 {
 		say(rest, "no answer, or one that is not in the API's contract")
 	}
-	if repeats := requests - int64(clicks); repeats > 0 {
-		fmt.Fprintf(w, "  (%s requests were retried after a failure or an answer such as \"busy\")\n", cli.Thousands(repeats))
+	if repeats := requests - clicks; repeats > 0 {
+		fmt.Fprintf(w, "  (%d requests were retried after a failure or an answer such as \"busy\")\n", repeats)
 	}
 }

@@ -1,4 +1,5 @@
-package load
+// Package fakestack stands in for a running stack in tests of what loads one.
+package fakestack
 
 import (
 	"context"
@@ -24,57 +25,58 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// flaws selects the ways in which a stack breaks its promises: enough to show that what infra/kit/verdict,
+// Flaws selects the ways in which a stack breaks its promises: enough to show that what infra/kit/verdict,
 // infra/kit/books and the buyers find is on the receipt.
-type flaws struct {
-	oversells bool // adds a unit that it was not given
-	breaks    bool // answers some requests with an internal error
+type Flaws struct {
+	Oversells bool // adds a unit that it was not given
+	Breaks    bool // answers some requests with an internal error
 }
 
-// fakeStack is a stack in this process: the functions over a table in memory, in real time.
-type fakeStack struct {
-	flaws
-	db    *dynamotest.DB
+// Stack is a stack in this process: the functions over a table in memory, in real time.
+type Stack struct {
+	Flaws
+	DB    *dynamotest.DB
 	seed  *seeding.Handler
-	mux   http.ServeMux
+	Mux   http.ServeMux
 	asked atomic.Int64 // purchases
 }
 
-func newFakeStack(f flaws) *fakeStack {
-	h := &fakeStack{flaws: f, db: dynamotest.New(dynamotest.Table{Name: "ShopTable", PK: "pk", SK: "sk"})}
+// New makes a stack.
+func New(f Flaws) *Stack {
+	h := &Stack{Flaws: f, DB: dynamotest.New(dynamotest.Table{Name: "ShopTable", PK: "pk", SK: "sk"})}
 	log := telemetry.New(io.Discard, "test", clock.Wall)
 	h.seed = seeding.New(h.environment(), log, clock.Wall)
 	buys := purchase.New(h.environment(), h, log, clock.Wall)
 	shows := query.New(h.environment(), log, clock.Wall)
-	h.mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, r *http.Request) {
+	h.Mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, r *http.Request) {
 		at := "http://" + r.Host
 		answer(w, 200, map[string]any{"lambda": at, "dynamodb": at, "table": "ShopTable"})
 	})
-	h.mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "token-of-%s\n", r.FormValue("sub")) })
-	h.mux.HandleFunc("POST /{$}", h.scan)
-	h.mux.HandleFunc("POST /2015-03-31/functions/"+client.SeedFunction+"/invocations", h.invoke)
+	h.Mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "token-of-%s\n", r.FormValue("sub")) })
+	h.Mux.HandleFunc("POST /{$}", h.scan)
+	h.Mux.HandleFunc("POST /2015-03-31/functions/"+client.SeedFunction+"/invocations", h.invoke)
 	for route, handle := range map[string]func(context.Context, httpapi.Request) (httpapi.Response, error){
 		"POST /sales/{saleId}/orders": buys.Handle, "GET /sales/{saleId}/orders/me": shows.Handle, "GET /sales/{saleId}": shows.Handle,
 	} {
-		h.mux.HandleFunc(route, h.answers(handle))
+		h.Mux.HandleFunc(route, h.answers(handle))
 	}
 	return h
 }
 
-// opened is a stack on this machine.
-func opened(t *testing.T, f flaws) (h *fakeStack, url string) {
-	h = newFakeStack(f)
-	server := httptest.NewServer(&h.mux)
+// Open serves a stack at an address of this machine until the test ends.
+func Open(t *testing.T, f Flaws) (h *Stack, url string) {
+	h = New(f)
+	server := httptest.NewServer(&h.Mux)
 	t.Cleanup(server.Close)
 	return h, server.URL
 }
 
-func (h *fakeStack) environment() *ledger.Ledger {
-	return ledger.New(h.db, "ShopTable", ledger.Options{Now: clock.Wall})
+func (h *Stack) environment() *ledger.Ledger {
+	return ledger.New(h.DB, "ShopTable", ledger.Options{Now: clock.Wall})
 }
 
 // Send is the order queue of PurchaseFunction: an order has its id at once.
-func (h *fakeStack) Send(ctx context.Context, m orderq.Message) error {
+func (h *Stack) Send(ctx context.Context, m orderq.Message) error {
 	return h.environment().Confirm(ctx, []ledger.ClaimRef{{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID}})[0].Err
 }
 
@@ -86,10 +88,10 @@ func answer(w http.ResponseWriter, status int, body any) {
 }
 
 // invoke has SeedFunction create a sale and, if it is to oversell, adds a unit.
-func (h *fakeStack) invoke(w http.ResponseWriter, r *http.Request) {
+func (h *Stack) invoke(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body) // a request that is cut off is invalid
 	made, err := h.seed.Handle(r.Context(), raw)
-	if err == nil && h.oversells {
+	if err == nil && h.Oversells {
 		_, err = h.environment().Add(r.Context(), sale.Addition{SaleID: made.SaleID, SeedID: "more", Stock: 1})
 	}
 	if err != nil {
@@ -99,9 +101,9 @@ func (h *fakeStack) invoke(w http.ResponseWriter, r *http.Request) {
 }
 
 // answers answers as API Gateway, with what the flaws make of a function's answer.
-func (h *fakeStack) answers(handle func(context.Context, httpapi.Request) (httpapi.Response, error)) http.HandlerFunc {
+func (h *Stack) answers(handle func(context.Context, httpapi.Request) (httpapi.Response, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && h.asked.Add(1)%7 == 0 && h.breaks {
+		if r.Method == http.MethodPost && h.asked.Add(1)%7 == 0 && h.Breaks {
 			answer(w, 500, map[string]any{"code": "internal", "status": 500})
 			return
 		}
@@ -120,9 +122,9 @@ func (h *fakeStack) answers(handle func(context.Context, httpapi.Request) (httpa
 }
 
 // scan answers with every item as DynamoDB does.
-func (h *fakeStack) scan(w http.ResponseWriter, _ *http.Request) {
+func (h *Stack) scan(w http.ResponseWriter, _ *http.Request) {
 	items := []json.RawMessage{}
-	for _, it := range h.db.Items("ShopTable") {
+	for _, it := range h.DB.Items("ShopTable") {
 		items = append(items, dynamotest.JSON(it))
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")

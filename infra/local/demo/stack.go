@@ -1,4 +1,4 @@
-package load
+package main
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"flashsale/infra/local/launch"
 	"flashsale/infra/local/scratch"
-	"flashsale/infra/ops/cli"
 )
 
 const (
@@ -59,7 +58,7 @@ func (s *stack) end(out io.Writer, keep bool) {
 		if folder, err := s.keep(); err != nil {
 			fmt.Fprintf(out, "its data could not be kept: %v\n", err)
 		} else {
-			fmt.Fprintf(out, "its data is kept; to inspect it: make run DATA=%s\n", cli.Quote(folder))
+			fmt.Fprintf(out, "its data is kept; to inspect it: make run DATA=%s\n", folder)
 		}
 	}
 	if err := s.folder.Remove(); err != nil {
