@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/smithy-go"
 	"golang.org/x/mod/semver"
@@ -179,7 +180,7 @@ func invoker(api *lambda.Client, names map[string]string) client.Invoke {
 func (p *Target) issuer(ctx context.Context) (userPool, error) {
 	parts, err := p.Parts(ctx)
 	return userPool{
-		aws: p.AWS,
+		api: cognito.NewFromConfig(p.AWS),
 		id:  parts["AWS::Cognito::UserPool"]["UserPool"], client: parts["AWS::Cognito::UserPoolClient"]["UserPoolClient"],
 	}, err
 }

@@ -18,9 +18,7 @@ import (
 	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/client"
@@ -208,21 +206,6 @@ func TestACallerIsNamedByTheAccountAndElseByTheMachine(t *testing.T) {
 	}
 	if o, want := local.Operator(t.Context()), (client.Operator{Client: local.Client, Actor: own.Username}); o != want {
 		t.Errorf("on the local stack: got %+v, want %+v", o, want)
-	}
-}
-
-func TestACallGoesToTheServiceInTheRegionsPartition(t *testing.T) {
-	got := ""
-	cfg := aws.Config{Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""), Retryer: func() aws.Retryer { return aws.NopRetryer{} }}
-	cfg.HTTPClient = smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
-		got = r.URL.String()
-		return nil, io.EOF
-	})
-	for region, want := range map[string]string{"eu-west-1": "https://cognito-idp.eu-west-1.amazonaws.com/", "cn-north-1": "https://cognito-idp.cn-north-1.amazonaws.com.cn/"} {
-		cfg.Region = region
-		if err := Call(t.Context(), cfg, "cognito-idp", http.MethodPost, "/", "", nil, nil); got != want {
-			t.Errorf("in %s %s is asked (%v), want %s", region, got, err, want)
-		}
 	}
 }
 

@@ -5,17 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/smithy-go"
+	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 	"golang.org/x/sync/errgroup"
 )
 
 const (
 	// maxUsers bounds one call. Cognito's default quota is 50 new users per second.
 	maxUsers = 10_000
-	// atOnce bounds the calls in flight. Call waits and asks again when Cognito throttles.
+	// atOnce bounds the calls in flight. The SDK backs off and retries when Cognito throttles.
 	atOnce = 8
 )
 
@@ -25,7 +25,7 @@ const (
 // account's credentials can sign in as any user. The template allows it with
 // CreateUserPool=with-test-users, which the preflight accepts in dev only.
 type userPool struct {
-	aws        aws.Config
+	api        *cognito.Client
 	id, client string
 }
 
@@ -51,45 +51,34 @@ func (p userPool) tokens(ctx context.Context, users []string) ([]string, error) 
 }
 
 func (p userPool) signIn(ctx context.Context, name string) (string, error) {
-	if code, err := p.call(ctx, "AdminCreateUser", object{
-		"UserPoolId": p.id, "Username": name, "MessageAction": "SUPPRESS",
-		"UserAttributes": []object{{"Name": "email", "Value": name}, {"Name": "email_verified", "Value": "true"}},
-	}, new(any)); err != nil && code != "UsernameExistsException" {
+	_, err := p.api.AdminCreateUser(ctx, &cognito.AdminCreateUserInput{
+		UserPoolId: &p.id, Username: &name, MessageAction: types.MessageActionTypeSuppress,
+		UserAttributes: []types.AttributeType{
+			{Name: aws.String("email"), Value: &name}, {Name: aws.String("email_verified"), Value: aws.String("true")},
+		},
+	})
+	if _, exists := errors.AsType[*types.UsernameExistsException](err); err != nil && !exists {
 		return "", err
 	}
 	// The template's password policy requires a lower-case letter, an upper-case letter and a digit.
 	password := rand.Text() + "a1"
-	if _, err := p.call(ctx, "AdminSetUserPassword", object{
-		"UserPoolId": p.id, "Username": name, "Password": password, "Permanent": true,
-	}, new(any)); err != nil {
+	if _, err := p.api.AdminSetUserPassword(ctx, &cognito.AdminSetUserPasswordInput{
+		UserPoolId: &p.id, Username: &name, Password: &password, Permanent: true,
+	}); err != nil {
 		return "", err
 	}
-	var out struct {
-		ChallengeName        string
-		AuthenticationResult *struct{ AccessToken string }
-	}
-	code, err := p.call(ctx, "AdminInitiateAuth", object{
-		"UserPoolId": p.id, "ClientId": p.client, "AuthFlow": "ADMIN_USER_PASSWORD_AUTH",
-		"AuthParameters": object{"USERNAME": name, "PASSWORD": password},
-	}, &out)
-	switch {
-	case code == "InvalidParameterException":
+	out, err := p.api.AdminInitiateAuth(ctx, &cognito.AdminInitiateAuthInput{
+		UserPoolId: &p.id, ClientId: &p.client, AuthFlow: types.AuthFlowTypeAdminUserPasswordAuth,
+		AuthParameters: map[string]string{"USERNAME": name, "PASSWORD": password},
+	})
+	if _, refused := errors.AsType[*types.InvalidParameterException](err); refused {
 		return "", fmt.Errorf("%w: %w", ErrNotAllowed, err)
-	case err != nil:
+	}
+	if err != nil {
 		return "", err
-	case out.AuthenticationResult == nil:
+	}
+	if out.AuthenticationResult == nil {
 		return "", fmt.Errorf("the user pool requires the challenge %s", out.ChallengeName)
 	}
-	return out.AuthenticationResult.AccessToken, nil
+	return aws.ToString(out.AuthenticationResult.AccessToken), nil
 }
-
-// call returns the code of an error, too.
-func (p userPool) call(ctx context.Context, operation string, in object, out any) (code string, err error) {
-	err = Call(ctx, p.aws, "cognito-idp", http.MethodPost, "/", "AWSCognitoIdentityProviderService."+operation, in, out)
-	if said, ok := errors.AsType[smithy.APIError](err); ok {
-		code = said.ErrorCode()
-	}
-	return code, err
-}
-
-type object = map[string]any

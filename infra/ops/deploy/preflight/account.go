@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	apigatewaytypes "github.com/aws/aws-sdk-go-v2/service/apigateway/types"
 	cloudformation "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
@@ -49,14 +51,15 @@ func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error)
 	if err != nil {
 		return l, err
 	}
-	var gateway struct{ ThrottleSettings struct{ RateLimit float64 } }
-	if err := target.Call(ctx, a.AWS, "apigateway", http.MethodGet, "/account", "", nil, &gateway); err != nil {
+	gateway, err := apigateway.NewFromConfig(a.AWS).GetAccount(ctx, &apigateway.GetAccountInput{})
+	if err != nil {
 		return l, err
 	}
+	throttle := cmp.Or(gateway.ThrottleSettings, &apigatewaytypes.ThrottleSettings{})
 	concurrency := cmp.Or(settings.AccountLimit, &lambdatypes.AccountLimit{})
 	l = Limits{
 		Account: aws.ToString(who.Account) + " as " + aws.ToString(who.Arn), Concurrency: int(concurrency.ConcurrentExecutions), Unreserved: int(aws.ToInt32(concurrency.UnreservedConcurrentExecutions)),
-		TableWrites: int(aws.ToInt64(units.TableMaxWriteCapacityUnits)), Rate: gateway.ThrottleSettings.RateLimit,
+		TableWrites: int(aws.ToInt64(units.TableMaxWriteCapacityUnits)), Rate: throttle.RateLimit,
 	}
 	if l.Concurrency == 0 || l.TableWrites == 0 || l.Rate == 0 {
 		return l, errors.New("an answer has no limit")
