@@ -158,7 +158,7 @@ release: needs-go ## make the files of a release in .build/release: zips, the co
 # For this machine, what `make run` and `make demo` start, and no more: npm waits for the network, and go computes. All
 # functions are one program, which takes one link.
 host:
-	@$(MAKE) --no-print-directory -j 2 engine programs
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j 2) engine programs
 programs: needs-go
 	@$(GO_BUILD) -o $(HOST)/ ./infra/local ./infra/local/functions ./infra/local/demo
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && ln -f $(HOST)/functions $(HOST)/$$f/bootstrap; done
