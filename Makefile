@@ -76,7 +76,7 @@ WATCH := GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 -timeout 60m
 WAITING := ./infra/proof/explore ./infra/proof/system ./shared/ledger ./infra/proof/contract
 AROUND := ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
 LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/browser/... ./infra/proof/clients
-PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCommands
+PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCommands|^TestTheCommandsThatTry
 test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
 	$(WATCH) -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 

@@ -55,9 +55,8 @@ type Answer struct {
 	// not ask.
 	ChangeID string `json:"changeId,omitempty"`
 	// Version is that of the sale with the change, for the next one; "" if the request did not say which one
-	// it was decided on, and was no creation. Seen is its name in 0.7, for one version.
+	// it was decided on, and was no creation.
 	Version string `json:"version,omitempty"`
-	Seen    string `json:"seen,omitempty"`
 }
 
 // Taken is what a withdrawal returns in addition: how many units it took in total,
@@ -104,7 +103,6 @@ func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
 	out, seen, err := d.apply(ctx, r)
 	if err == nil && (r.Version != nil || r.Action == "create") {
 		out.Version = seen.Text(r.SaleID)
-		out.Seen = out.Version
 	}
 	return out, err
 }

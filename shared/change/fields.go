@@ -19,9 +19,6 @@ var fields = map[string][]string{
 	"cancel":     {"orderId", "expected", "unit", "actor", "note", "changeId"},
 }
 
-// former are the names that fields had in 0.7, which are read for one version.
-var former = map[string]string{"seen": "version", "saw": "expected"}
-
 // Takes returns the fields of an action's request besides action and saleId.
 func Takes(action string) []string { return slices.Clone(fields[action]) }
 

@@ -43,7 +43,6 @@ type Request struct {
 	SeedID          string  `json:"seedId"`
 	OrderID         string  `json:"orderId"`
 	Expected        string  `json:"expected"`
-	FormerExpected  string  `json:"saw"`
 	Unit            string  `json:"unit"`
 	At              *string `json:"at"`
 	// ID names a change on the operators' API: an addition's or a withdrawal's seed id, or
@@ -53,8 +52,7 @@ type Request struct {
 	Actor    string `json:"actor"`
 	Note     string `json:"note"`
 	// Version is that of the sale as the author had read it; nil if that does not matter.
-	Version       *string `json:"version"`
-	FormerVersion *string `json:"seen"`
+	Version *string `json:"version"`
 	// Verified: the actor is of a token that API Gateway verified. No request says that of
 	// itself.
 	Verified bool `json:"-"`
@@ -116,14 +114,10 @@ func decode(raw []byte, actions map[string][]string, common ...string) (Request,
 	}
 	allowed = slices.Concat(common, allowed)
 	for _, name := range names {
-		if now, is := former[name]; is && !slices.Contains(names, now) {
-			name = now
-		}
 		if name != "action" && !slices.Contains(allowed, name) {
 			return r, invalid("the action " + r.Action + " takes only " + strings.Join(allowed, ", "))
 		}
 	}
-	r.Version, r.Expected = cmp.Or(r.Version, r.FormerVersion), cmp.Or(r.Expected, r.FormerExpected)
 	return r, nil
 }
 

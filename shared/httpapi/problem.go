@@ -67,7 +67,6 @@ type problem struct {
 	SaleID    string    `json:"saleId,omitempty"`
 	Claim     *Claim    `json:"claim,omitempty"`
 	Version   string    `json:"version,omitempty"`
-	Seen      string    `json:"seen,omitempty"` // its name in 0.7, for one version
 	Change    *Change   `json:"change,omitempty"`
 }
 
@@ -100,7 +99,7 @@ func Problem(err error, saleID string) Response {
 		p.Claim = new(ClaimOf(*said.Claim))
 	}
 	if m := said.Meanwhile; m != nil {
-		p.Version, p.Seen = m.ReadVersion, m.ReadVersion
+		p.Version = m.ReadVersion
 		if m.Change != nil {
 			p.Change = new(ChangeOf(*m.Change))
 		}

@@ -78,7 +78,7 @@ func TestARefusalSaysWhatTheBuyerNeeds(t *testing.T) {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
 	r = Problem(&sale.Error{Code: sale.ChangedMeanwhile, Meanwhile: &sale.Meanwhile{ReadVersion: "1.0.x"}}, "")
-	if !strings.Contains(r.Body, `"seen":"1.0.x"`) || strings.Contains(r.Body, `"change":`) {
+	if !strings.Contains(r.Body, `"version":"1.0.x"`) || strings.Contains(r.Body, `"change":`) {
 		t.Errorf("a change that nobody can name: %s", r.Body)
 	}
 	r = Problem(&sale.Error{Code: sale.NotOpen, RetryAfter: 90*time.Second + 1}, "moutai")

@@ -135,7 +135,6 @@ func (h *Handler) sale(ctx context.Context, req *request, event *telemetry.Event
 	}
 	if one.Sale.State == sale.Open {
 		shown.Version = one.Sale.ReadVersion().Text(saleID)
-		shown.Seen = shown.Version
 		shown.Remaining = &wire.Remaining{Units: units, AsOf: httpapi.Time(now)}
 	}
 	return shown, nil

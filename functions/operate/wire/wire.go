@@ -41,9 +41,8 @@ type Terms struct {
 	Drained    bool   `json:"drained"`
 	Recalling  bool   `json:"recalling"`
 	Edits      int64  `json:"edits"`
-	// Version is what a change gives back, of one sale only; Seen is its name in 0.7, for one version.
+	// Version is what a change gives back, of one sale only.
 	Version   string `json:"version,omitempty"`
-	Seen      string `json:"seen,omitempty"`
 	Seeded    int64  `json:"seeded"`
 	Shards    int    `json:"shards"`
 	PayWithin int64  `json:"payWithin,omitempty"` // seconds

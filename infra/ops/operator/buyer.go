@@ -39,7 +39,6 @@ type cancelledJSON struct {
 	Verified bool   `json:"verified,omitempty"`
 	Note     string `json:"note,omitempty"`
 	Expected string `json:"expected"` // the state
-	Saw      string `json:"saw"`      // its name in 0.7, for one version
 	Unit     string `json:"unit"`
 	ID       string `json:"id"`
 }
@@ -91,7 +90,7 @@ func heldOf(h maintenance.Held) heldJSON {
 		one.Order = new(orderOf(h.Sale, *h.Claim))
 	}
 	if c := h.Cancelled; c != nil {
-		one.Cancelled = &cancelledJSON{httpapi.Time(c.At), c.Actor, c.Verified, c.Note, string(c.Expected), string(c.Expected), string(c.Unit), c.ID}
+		one.Cancelled = &cancelledJSON{httpapi.Time(c.At), c.Actor, c.Verified, c.Note, string(c.Expected), string(c.Unit), c.ID}
 	}
 	if h.Entry != nil {
 		one.Entry = &entryJSON{At: httpapi.Time(h.Entry.At), Nonce: h.Entry.Nonce.String(), Leaf: h.Entry.Leaf.String()}

@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"flashsale/infra/ops/cli"
 	system "flashsale/infra/ops/target"
@@ -159,12 +158,6 @@ func (v verb) command(p *target, n noun) *cobra.Command {
 			c.Flags().Bool(name, false, help)
 		}
 	}
-	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "seen" { // as 0.7 called it
-			name = "version"
-		}
-		return pflag.NormalizedName(name)
-	})
 	p.complete(c, argument, names)
 	if v.forms != nil {
 		cli.Forms(c, v.forms...)

@@ -85,7 +85,7 @@ func TestEveryCommandDoesWhatItsDryRunSays(t *testing.T) {
 			is("sale pause moutai --id p", 0, "this change was made at 2026-11-11T12:00:00.000Z, and nothing more would change"),
 			is("sale resume moutai --id p", 1, "NOT RESUMED: the change id was used for another change\n"), is("sale pause nowhere", 1, "NOT PAUSED: sale-not-found: no such sale\n"),
 			is("sale pause sealed", 1), is("sale pause recalled", 0), is("sale pause --group nowhere", 1), is("sale resume moutai --id r", 0), is("sale resume recalled", 1),
-			is("sale resume moutai --seen "+sale.ReadVersion{}.Text("moutai"), 1, "NOT RESUMED: the sale was changed meanwhile; look at it again\n"),
+			is("sale resume moutai --version "+sale.ReadVersion{}.Text("moutai"), 1, "NOT RESUMED: the sale was changed meanwhile; look at it again\n"),
 			is("sale describe moutai --name M --id d", 0, `it would be shown otherwise, name "M"`), is("sale describe moutai --name M --id d", 0), is("sale describe moutai --name X --id d", 1),
 			is("sale describe moutai --name M --about x --id d", 1), is("sale describe moutai --link http://x.example", 1, "link must be an address"), is("sale describe moutai", 64),
 			is("sale describe recalled --name=", 0, "recalled is shown as \"recalled\"; "),
@@ -145,7 +145,7 @@ func TestAPaidOrderIsCancelledAndItsBuyerErasedAndTheSaleArchived(t *testing.T) 
 		w.says("buyer show alice", 0, "saleId: moutai\n", "orderId: \""+alices+"\"\n", "state: PAID\n", "acceptedAt: \""+at+"\"\n", "group: shoe\n", "- payment: stripe#pi_5\n", "reason: amount\n", "1 of 2 sales hold something of alice")
 		w.tell(is("order cancel "+alices+" --unit kept --id c1 --note far", 0, "of alice in sale moutai is PAID: 899.00 CNY (stripe#pi_'1)",
 			"it is over, its unit kept from everybody, its payment of 899.00 CNY (stripe#pi_'1) a refund due; give it back at the provider, then `flashsale refund mark 'stripe#pi_'\\''1' --sale moutai --env dev`\n"))
-		w.says("buyer show alice", 0, "state: CANCELLED\n", "reason: cancelled\n", "cancelled: at: \""+at+"\" by: ", "note: far expected: PAID saw: PAID unit: kept id: c1")
+		w.says("buyer show alice", 0, "state: CANCELLED\n", "reason: cancelled\n", "cancelled: at: \""+at+"\" by: ", "note: far expected: PAID unit: kept id: c1")
 		w.says("refund mark --yes --file "+file(t, "pi_'1\npi_5\n"), 0, "of 2 payments 2 are marked as refunded now")
 		var said personJSON
 		if text := w.data("buyer show alice -o json"); json.Unmarshal([]byte(text), &said) != nil || !said.Complete || said.SalesRead != 2 || len(said.Sales) != 1 || len(said.Sales[0].Refunds) != 2 {

@@ -62,7 +62,7 @@ func create(ctx context.Context, p *target, o options, out *terminal) error {
 	err = p.createAll(ctx, sales, func(w wanted, m requests.Answer) {
 		switch {
 		case out.is(cli.JSON):
-			m.ChangeID, m.Seen = "", ""
+			m.ChangeID = ""
 			_ = all.add(m) // end has its error
 		case m.Applied:
 			fmt.Fprintf(out, "%s: %d units, from %s to %s\n", m.SaleID, m.Seeded, instant(w.OpensAt), instant(w.ClosesAt))

@@ -53,7 +53,7 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 		for want, given := range cases {
 			t.Run(function+" "+want, func(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), filepath.Join(project, ".build/host", function, "bootstrap"))
-				cmd.Env = append(given, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true")
+				cmd.Env = append(given, "AWS_LAMBDA_FUNCTION_NAME="+function, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true")
 				out, err := cmd.Output()
 				if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 					t.Errorf("the process ended with %v, want status 1", err)
