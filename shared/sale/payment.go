@@ -109,8 +109,8 @@ type Refund struct {
 	Currency string
 	Labels   Labels // the sale's; "" like User
 	At       time.Time
-	// RefundedAt is when an operator marked it as refunded; zero while it is due. RefundedBy is who, "" if nobody said.
-	RefundedAt time.Time
+	// Returned says whether it is done. RefundedBy is the operator who said so, "" if it was the provider or nobody.
+	Returned
 	RefundedBy string
 }
 

@@ -197,8 +197,8 @@ type Claim struct {
 	// what became of the unit of any order that an operator has cancelled, "" of another one's.
 	CancelledAt time.Time
 	Unit        Unit
-	// RefundedAt is when its provider was heard to have paid the payment back although the order stood.
-	RefundedAt time.Time
+	// Returned is what is known of the payment's money; of a cancelled or recalled order, see its Refund.
+	Returned
 	// Refunds are the ids of this order's payments that are to be refunded, or were: the
 	// first ones, if they are very many.
 	Refunds []string

@@ -201,7 +201,7 @@ func ReadClaim(saleID string, buckets int, it Item) (sale.Claim, error) {
 			r.Fail("releasedAt", "absent from a paid claim")
 		}
 	}
-	c.RefundedAt = r.OptionalTime("refundedAt")
+	c.Returned = r.returned()
 	if Has(it, "cancelledAt") {
 		c.CancelledAt = r.Time("cancelledAt")
 		if !Has(it, "paidAt") {
@@ -262,7 +262,7 @@ func ReadRefund(it Item) (sale.Refund, error) {
 		Labels:   r.Labels(),
 		At:       r.Time("at"),
 
-		RefundedAt: r.OptionalTime("refundedAt"), RefundedBy: r.OptionalText("refundedBy"),
+		Returned: r.returned(), RefundedBy: r.OptionalText("refundedBy"),
 	}, r.Err
 }
 
@@ -279,10 +279,7 @@ func RefundItem(r sale.Refund) Item {
 	if r.User != "" {
 		it["user"] = S(r.User)
 	}
-	if !r.RefundedAt.IsZero() {
-		it["refundedAt"] = Millis(r.RefundedAt)
-	}
-	return WithLabels(r.Labels, it)
+	return WithLabels(r.Labels, With(it, ReturnedAttributes(r.Returned)))
 }
 
 // IfNotFinal: neither paid nor released. Either is written only under this condition, so
