@@ -14,7 +14,8 @@ type Money map[string]Sums
 type Sums struct {
 	// Taken is what the paid orders have paid, those of a recalled sale, too.
 	Taken int64 `json:"taken,omitempty"`
-	// Due is of the refunds that are due, Refunded of those that are marked as done. Those of a recalled sale are also
+	// Due is of the refunds that are due, Refunded of those that are marked as done or lost in a dispute; one that an
+	// open dispute holds back is neither. Those of a recalled sale are also
 	// Taken, the others never paid an order, or only one that was cancelled since.
 	Due      int64 `json:"due,omitempty"`
 	Refunded int64 `json:"refunded,omitempty"`
@@ -42,10 +43,11 @@ func (m *Money) take(s sale.Sale, c sale.Claim) {
 
 func (m *Money) refund(r sale.Refund) {
 	m.add(r.Currency, func(one *Sums) {
-		if r.RefundedAt.IsZero() {
-			one.Due += r.Amount
-		} else {
+		switch {
+		case !r.RefundedAt.IsZero(), r.Disputed == sale.DisputeLost: // lost, the buyer has it from the provider
 			one.Refunded += r.Amount
+		case r.IsDue():
+			one.Due += r.Amount
 		}
 	})
 }

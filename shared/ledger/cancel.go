@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -226,10 +227,9 @@ func endClaim(o *ordered, held sale.Claim, unit sale.Unit, now time.Time) table.
 	switch {
 	case held.State() == sale.Paid:
 		u.Expr = "SET #cancelledAt = :now, #unit = :unit, #minReader = :reader ADD #refunds :refund"
-		u.If = "#payment = :payment AND attribute_not_exists(#cancelledAt)"
-		if held.RefundedAt.IsZero() {
-			u.If += " AND attribute_not_exists(#refundedAt)" // or else the refund would be due
-		}
+		condition, values := table.IfReturned(held.Returned) // or else the refund would not say the same
+		u.If = "#payment = :payment AND attribute_not_exists(#cancelledAt) AND " + condition
+		maps.Copy(u.Values, values)
 		u.Values[":payment"], u.Values[":refund"], u.Values[":reader"] = table.S(held.Payment), table.SS(held.Payment), reader
 		return u
 	case unit == sale.UnitKept:

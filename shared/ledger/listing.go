@@ -41,7 +41,7 @@ type Listing struct {
 	// be refunded.
 	Recalling bool
 	// RefundAt is the instant of a refund of the sale that is at most noteAge older than the
-	// last one, or zero if none is due.
+	// last one, or since when one is due again, or zero if none is due.
 	RefundAt time.Time
 	// Draw: a draw decides who may buy.
 	Draw bool

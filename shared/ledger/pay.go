@@ -21,6 +21,9 @@ const LateOrderWait = 24 * time.Hour
 // each other: a later report gets the first one's answer. On the claim the first of two
 // writes decides between payment and release, not a clock. p must have passed Check.
 //
+// What providers have reported of the payment's money, also before the payment itself, is applied: the account is read
+// after the guard, in each report. See ReportMoney.
+//
 // It does not matter whether the sale asks for payment: an order of any sale can be paid.
 // A price is compared, if the sale has one.
 //
@@ -33,6 +36,9 @@ const LateOrderWait = 24 * time.Hour
 // then the provider must report the payment again; with sale.Internal.
 func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
 	done, err := l.settle(ctx, p)
+	if err == nil {
+		err = l.applyKnown(ctx, p.ID(), &done)
+	}
 	if err != nil || done.Refund != nil {
 		return done, err
 	}
@@ -41,7 +47,7 @@ func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
 	case err != nil:
 		err = internalIfMissing(err)
 	case s.IsRecalled():
-		done.Refund, err = l.refundPaidOrder(ctx, s, done.paid, p.ID())
+		done.Refund, err = l.refundPaidOrder(ctx, s, done.guard.OrderID, p.ID())
 	case s.Cancelled > 0 && !done.New:
 		done.Refund, err = l.refundOfPaid(ctx, s.ID, p.ID())
 	}
@@ -99,8 +105,9 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 // payClaim records a payment as its order's, unless the claim is paid or released.
 func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Settlement, error) {
 	now := l.now()
+	guard := table.GuardOf(p, o.SaleID, table.FatePaid)
 	reasons, err := l.table.RetryTransaction(ctx,
-		l.table.Put(table.GuardItem(p, o.SaleID, table.FatePaid, now)),
+		l.table.Put(table.GuardItem(p.ID(), guard, now)),
 		l.table.Action(table.Update{
 			Key: o.claimKey(), Expr: "SET #paidAt = :now, #payment = :payment, #amount = :amount, #currency = :currency",
 			If: "#orderId = :orderId AND " + table.IfNotFinal, ReturnOld: true,
@@ -112,7 +119,7 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 	)
 	switch {
 	case err == nil:
-		return Settlement{SaleID: o.SaleID, New: true, paid: o.ID}, nil
+		return Settlement{SaleID: o.SaleID, New: true, guard: guard}, nil
 	case reasons == nil:
 		return Settlement{}, err
 	case table.Failed(reasons[0]):

@@ -21,7 +21,7 @@ type Settlement struct {
 	// Contradicts: the payment was recorded before, for another order or another amount.
 	Contradicts bool
 
-	paid uint64 // the order that it has paid; 0 if none
+	guard table.Guard
 }
 
 // ordered is an order that exists, with its sale.
@@ -67,21 +67,15 @@ func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (storedPayment
 
 // settlementOf returns the settlement of a payment that has a guard.
 func (l *Ledger) settlementOf(ctx context.Context, p sale.Payment, guard table.Item) (Settlement, error) {
-	r := table.Read(guard)
-	s := Settlement{
-		SaleID: r.OptionalText("saleId"),
-		Contradicts: uint64(r.OptionalNumber("orderId")) != p.OrderID ||
-			r.Number("amount") != p.Amount || r.Text("currency") != p.Currency,
+	g, err := table.ReadGuard(guard)
+	if err != nil {
+		return Settlement{}, sale.AsInternal(err)
 	}
-	fate := r.Text("fate")
-	switch {
-	case r.Err != nil:
-		return Settlement{}, sale.AsInternal(r.Err)
-	case fate == table.FatePaid:
-		s.paid = uint64(r.Number("orderId"))
-		return s, sale.AsInternal(r.Err)
-	case fate != table.FateRefund:
-		return Settlement{}, sale.AsInternal(errors.New("read item: attribute fate is neither paid nor refund-due"))
+	s := Settlement{
+		SaleID: g.SaleID, Contradicts: g.OrderID != p.OrderID || g.Amount != p.Amount || g.Currency != p.Currency, guard: g,
+	}
+	if g.Fate == table.FatePaid {
+		return s, nil
 	}
 	refund, err := l.refundOfPaid(ctx, s.SaleID, p.ID())
 	if err == nil && refund == nil {

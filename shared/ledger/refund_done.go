@@ -3,10 +3,8 @@ package ledger
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"time"
 
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
@@ -23,8 +21,8 @@ type Marking struct {
 }
 
 // MarkRefunds marks refunds as MarkRefunded does, and notes by whom; payments are the ids of their payments, with or
-// without sense. saleID is the sale of all of them; if it is "", each one's guard says which sale it is of, for one
-// more read a payment. Every payment is answered, in the given order.
+// without sense. saleID is the sale of all of them; if it is "", each one's guard says which sale it is of. That and
+// what is known of the money is one more read a payment. Every payment is answered, in the given order.
 func (l *Ledger) MarkRefunds(ctx context.Context, saleID string, payments []string, actor string) []Marking {
 	marks := make([]Marking, len(payments))
 	named := map[string]bool{}
@@ -38,27 +36,27 @@ func (l *Ledger) MarkRefunds(ctx context.Context, saleID string, payments []stri
 		case !isPayment(payment):
 			m.Err = noRefund
 		default:
-			todo, keys = append(todo, m), append(keys, table.PaymentKey(payment))
+			todo, keys = append(todo, m), append(keys, table.AccountKey(payment))
+			if saleID == "" {
+				keys = append(keys, table.PaymentKey(payment))
+			}
 		}
 	}
-	var guards map[table.Identity]table.Item
-	var unread error
-	if saleID == "" {
-		guards, unread = l.table.GetAll(ctx, keys)
-	}
+	stored, unread := l.table.GetAll(ctx, keys)
 	table.Each(len(todo), func(i int) {
 		m, of := todo[i], saleID
 		if m.Err = unread; m.Err != nil {
 			return
 		}
-		if of == "" {
-			r := table.Reader{Item: guards[table.IdentityOf(table.PaymentKey(m.Payment))]}
-			if of = r.OptionalText("saleId"); r.Err != nil {
-				m.Err = sale.AsInternal(r.Err)
+		if guard := stored[table.IdentityOf(table.PaymentKey(m.Payment))]; guard != nil {
+			g, err := table.ReadGuard(guard)
+			if of = g.SaleID; err != nil {
+				m.Err = sale.AsInternal(err)
 				return
 			}
 		}
-		m.Refund, m.Marked, m.Err = l.markRefunded(ctx, of, m.Payment, actor)
+		account := stored[table.IdentityOf(table.AccountKey(m.Payment))]
+		m.Refund, m.Marked, m.Err = l.markRefunded(ctx, of, m.Payment, actor, account)
 	})
 	return marks
 }
@@ -77,104 +75,131 @@ func isPayment(text string) bool {
 // is the id of its payment. It fails with sale.OrderNotFound if there is no such refund,
 // with sale.Busy or sale.Internal.
 func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error) {
-	return l.markRefunded(ctx, saleID, payment, "")
+	account, err := l.item(ctx, table.AccountKey(payment))
+	if err != nil {
+		return sale.Refund{}, false, err
+	}
+	return l.markRefunded(ctx, saleID, payment, "", account)
 }
 
-// markRefunded notes by whom, too, unless actor is "".
-func (l *Ledger) markRefunded(ctx context.Context, saleID, payment, actor string) (sale.Refund, bool, error) {
-	now := l.now()
-	set, values := "SET #refundedAt = :now", table.Item{":now": table.Millis(now)}
+// markRefunded notes by whom, too, unless actor is "". The mark counts what the account knows: it stays until a refund
+// fails that has not failed yet.
+func (l *Ledger) markRefunded(
+	ctx context.Context, saleID, payment, actor string, account table.Item,
+) (sale.Refund, bool, error) {
+	now := time.UnixMilli(l.now().UnixMilli()).UTC()
+	others := table.Item{}
 	if actor != "" {
-		set += ", #refundedBy = :actor"
-		values[":actor"] = table.S(actor)
+		others["refundedBy"] = table.S(actor)
 	}
-	marked, unsure, err := l.table.UpdateWithin(ctx, table.MaxTries, table.Update{
-		Key: table.RefundKey(saleID, payment), Expr: set, Return: types.ReturnValueAllNew, ReturnOld: true,
-		If: "attribute_exists(pk) AND attribute_not_exists(#refundedAt)", Values: values,
-	})
-	if err == nil {
-		refund, err := table.ReadRefund(marked)
-		return refund, true, sale.AsInternal(err)
+	key := table.RefundKey(saleID, payment)
+	var was sale.Refund // without an account nothing but a mark is known of a refund
+	unsure := false
+	for left := l.table.UpTo(table.MaxTries); ; {
+		a, err := table.ReadAccount(payment, account)
+		if err != nil {
+			return sale.Refund{}, false, sale.AsInternal(err)
+		}
+		var w written
+		if a.V > 0 && was.Payment == "" {
+			w.it, err = l.item(ctx, key)
+		} else {
+			after := was.Apply(a, was.Amount, was.Currency, now)
+			after.RefundedAt = now
+			w, err = l.writeReturned(ctx, key, saleID, was.Returned, after, others)
+		}
+		switch {
+		case err != nil:
+			return sale.Refund{}, false, err
+		case w.it == nil:
+			return sale.Refund{}, false, noRefund
+		}
+		unsure = unsure || w.unsure
+		if was, err = table.ReadRefund(w.it); err != nil || w.isDone || !was.RefundedAt.IsZero() {
+			isOurs := w.isDone || unsure && was.RefundedAt.Equal(now) && was.RefundedBy == actor
+			return was, isOurs && err == nil, sale.AsInternal(err)
+		}
+		if was.MoneyVersion > a.V {
+			if account, err = l.item(ctx, table.AccountKey(payment)); err != nil {
+				return sale.Refund{}, false, err
+			}
+		}
+		if !left.Again(ctx) {
+			return sale.Refund{}, false, errRefundChanges
+		}
 	}
-	refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
-	switch {
-	case !isRefused:
-		return sale.Refund{}, false, sale.AsInternal(err)
-	case refused.Item == nil:
+}
+
+// errRefundChanges: others write the refund all the time.
+var errRefundChanges = sale.Fail(sale.Busy, errors.New("the refund changes all the time"))
+
+// item reads one item consistently, nil if there is none.
+func (l *Ledger) item(ctx context.Context, key table.Item) (table.Item, error) {
+	stored, err := l.table.GetAll(ctx, []table.Item{key})
+	return stored[table.IdentityOf(key)], err
+}
+
+// UnmarkRefund takes a wrong mark back, in somebody's name and with a note why: the refund is due again. It reports
+// whether this call did. saleID is the refund's; if it is "", the payment's guard says which. It fails with
+// sale.Conflicting if its provider has said that the money is back; with sale.OrderNotFound if there is no such refund,
+// with sale.Busy or sale.Internal.
+func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note string) (sale.Refund, bool, error) {
+	if !isPayment(payment) {
 		return sale.Refund{}, false, noRefund
 	}
-	refund, err := table.ReadRefund(refused.Item)
-	isOurs := unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli() && refund.RefundedBy == actor
-	return refund, isOurs, sale.AsInternal(err)
-}
-
-// PaidBack is what has become of a report that a payment was paid back.
-type PaidBack struct {
-	// Recorded: the payment was recorded, as its order's or as a refund due. SaleID is its order's sale, "" if unknown.
-	Recorded bool
-	SaleID   string
-	// New: this report has marked the refund, or the order that stands although its payment is back.
-	New bool
-}
-
-// PaidBack records that its provider has paid a payment back as a whole, once. A refund due is marked as
-// done. If the payment has paid an order that stands, its claim is marked: it is the operators' to cancel the
-// order, and then, as in a recall, the refund is done already. p must have passed CheckID. If it has an amount, that is
-// what went back: another one than the payment's is a part, of which nothing is recorded. It fails with sale.Busy or
-// sale.Internal.
-func (l *Ledger) PaidBack(ctx context.Context, p sale.Payment) (PaidBack, error) {
-	p.OrderID = 0 // the guard says which
-	stored, err := l.readPayment(ctx, p)
-	if err != nil || stored.guard == nil {
-		return PaidBack{}, err
+	if saleID == "" {
+		guard, err := l.item(ctx, table.PaymentKey(payment))
+		if err != nil {
+			return sale.Refund{}, false, err
+		}
+		if guard != nil {
+			g, err := table.ReadGuard(guard)
+			if err != nil {
+				return sale.Refund{}, false, sale.AsInternal(err)
+			}
+			saleID = g.SaleID
+		}
 	}
-	r := table.Read(stored.guard)
-	done := PaidBack{Recorded: true, SaleID: r.OptionalText("saleId")}
-	hasPaid := r.Text("fate") == table.FatePaid
-	isPart := p.Amount != 0 && (p.Amount != r.Number("amount") || p.Currency != r.Text("currency"))
-	switch {
-	case r.Err != nil:
-		return done, sale.AsInternal(r.Err)
-	case isPart:
-		return PaidBack{}, nil
+	key, accountKey := table.RefundKey(saleID, payment), table.AccountKey(payment)
+	others := table.Item{"unmarkedBy": table.S(actor), "unmarkNote": table.S(note)}
+	for left := l.table.UpTo(table.MaxTries); ; {
+		account, err := l.item(ctx, accountKey)
+		if err != nil {
+			return sale.Refund{}, false, err
+		}
+		a, err := table.ReadAccount(payment, account)
+		if err != nil {
+			return sale.Refund{}, false, sale.AsInternal(err)
+		}
+		it, err := l.item(ctx, key)
+		switch {
+		case err != nil:
+			return sale.Refund{}, false, err
+		case it == nil:
+			return sale.Refund{}, false, noRefund
+		}
+		was, err := table.ReadRefund(it)
+		if err != nil || was.RefundedAt.IsZero() {
+			return was, false, sale.AsInternal(err)
+		}
+		if _, whole := a.Back(was.Amount, was.Currency); whole {
+			return was, false, sale.Refuse(sale.Conflicting, "the provider says that the money is back")
+		}
+		if was.MoneyVersion <= a.V { // or else the account is read again
+			unmarked := was.Returned
+			unmarked.RefundedAt = time.Time{}
+			w, err := l.writeReturned(ctx, key, saleID, was.Returned,
+				unmarked.Apply(a, was.Amount, was.Currency, l.now()), others)
+			if err != nil {
+				return sale.Refund{}, false, err
+			}
+			if w.isDone {
+				was, err = table.ReadRefund(w.it)
+				return was, err == nil, sale.AsInternal(err)
+			}
+		}
+		if !left.Again(ctx) {
+			return sale.Refund{}, false, errRefundChanges
+		}
 	}
-	_, done.New, err = l.MarkRefunded(ctx, done.SaleID, p.ID())
-	switch isNone := sale.CodeOf(err) == sale.OrderNotFound; {
-	case isNone && !hasPaid: // a transaction becomes visible item by item to plain reads
-		return done, sale.Fail(sale.Busy, err)
-	case !isNone:
-		return done, err
-	}
-	o, err := l.Order(ctx, uint64(r.Number("orderId")))
-	if sale.CodeOf(err) == sale.OrderNotFound { // it is archived
-		return done, nil
-	}
-	if err != nil {
-		return done, err
-	}
-	s, err := l.existing(ctx, table.MaxTries, o.SaleID)
-	if err != nil {
-		return done, internalIfMissing(err)
-	}
-	claim, _, err := l.table.UpdateWithin(ctx, table.MaxTries, table.Update{
-		Key: (&ordered{o, s}).claimKey(), Expr: "SET #refundedAt = :now", Return: types.ReturnValueAllNew, ReturnOld: true,
-		If:     "#payment = :payment AND attribute_not_exists(#refundedAt)",
-		Values: table.Item{":now": table.Millis(l.now()), ":payment": table.S(p.ID())},
-	})
-	refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
-	switch {
-	case isRefused && !table.Has(refused.Item, "refundedAt"):
-		return done, sale.Fail(sale.Busy, errors.New("the claim is not where it was")) // its user is being erased
-	case isRefused: // it was marked before, or by a try without an answer
-		claim = refused.Item
-	case err != nil:
-		return done, sale.AsInternal(err)
-	}
-	done.New = !isRefused
-	// A cancellation or a recall came first.
-	if r := (table.Reader{Item: claim}); slices.Contains(r.OptionalTexts("refunds"), p.ID()) {
-		_, _, err := l.MarkRefunded(ctx, o.SaleID, p.ID())
-		return done, err
-	}
-	return done, nil
 }

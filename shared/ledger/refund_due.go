@@ -34,7 +34,8 @@ func (l *Ledger) putRefund(
 	if reason != sale.RefundUnknownOrder {
 		refund.SaleID, refund.User, refund.Labels = o.SaleID, o.User, o.sale.Labels
 	}
-	guard := l.table.Put(table.GuardItem(p, refund.SaleID, table.FateRefund, refund.At))
+	fate := table.GuardOf(p, refund.SaleID, table.FateRefund)
+	guard := l.table.Put(table.GuardItem(p.ID(), fate, refund.At))
 	put := l.table.Put(table.RefundItem(refund))
 	_, isNoted := l.noted.Get(refund.SaleID, refund.At)
 	noteSale, noteClaim := refund.SaleID != "" && !isNoted, refund.SaleID != ""
@@ -55,7 +56,7 @@ func (l *Ledger) putRefund(
 			if noteSale {
 				l.noted.Put(refund.SaleID, struct{}{}, refund.At, refund.At.Add(noteAge))
 			}
-			return Settlement{SaleID: refund.SaleID, Refund: &refund, New: true}, nil
+			return Settlement{SaleID: refund.SaleID, Refund: &refund, New: true, guard: fate}, nil
 		case reasons == nil:
 			return Settlement{}, sale.AsInternal(err)
 		case table.Failed(reasons[0]):
@@ -142,11 +143,11 @@ type paid struct {
 	// What the claim says was paid; "" if it does not.
 	amount   int64
 	currency string
-	isBack   bool // its provider has paid it back
+	returned sale.Returned
 }
 
 func paidOf(c sale.Claim) paid {
-	return paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency, !c.RefundedAt.IsZero()}
+	return paid{c.User, c.OrderID, c.Payment, c.Amount, c.Currency, c.Returned}
 }
 
 // noCurrency is ISO 4217's code for no currency.
@@ -157,10 +158,7 @@ const noCurrency = "XXX"
 func refundOf(s sale.Sale, c paid, guard table.Item, reason sale.RefundReason, at time.Time) (sale.Refund, error) {
 	refund := sale.Refund{
 		SaleID: s.ID, Payment: c.payment, OrderID: c.orderID, User: c.user, Reason: reason, Labels: s.Labels,
-		Amount: s.Price, Currency: cmp.Or(s.Currency, noCurrency), At: at,
-	}
-	if c.isBack {
-		refund.RefundedAt = at
+		Amount: s.Price, Currency: cmp.Or(s.Currency, noCurrency), At: at, Returned: c.returned,
 	}
 	if guard == nil {
 		// The claim of a payment may be seen before its guard.
@@ -177,15 +175,12 @@ func refundOf(s sale.Sale, c paid, guard table.Item, reason sale.RefundReason, a
 // notePaid notes on a claim that the payment that has paid it goes back, also if it notes as
 // many others as it may.
 func (l *Ledger) notePaid(s sale.Sale, c paid) types.TransactWriteItem {
-	u := table.Update{
+	condition, values := table.IfReturned(c.returned) // or else the refund would not say the same
+	return l.table.Action(table.Update{
 		Key:  table.ClaimKey(s.ID, sale.BucketOf(c.user, s.Buckets), c.user),
-		Expr: "ADD #refunds :refund", If: "#payment = :payment", ReturnOld: true,
-		Values: table.Item{":refund": table.SS(c.payment), ":payment": table.S(c.payment)},
-	}
-	if !c.isBack {
-		u.If += " AND attribute_not_exists(#refundedAt)" // or else the refund would be due
-	}
-	return l.table.Action(u)
+		Expr: "ADD #refunds :refund", If: "#payment = :payment AND " + condition, ReturnOld: true,
+		Values: table.With(values, table.Item{":refund": table.SS(c.payment), ":payment": table.S(c.payment)}),
+	})
 }
 
 // maxRefunds is how many refunds one transaction records, with two actions each; see releasesAtOnce.
@@ -241,10 +236,11 @@ func (l *Ledger) refundTogether(
 		left := claims[:0:0]
 		for i, c := range claims {
 			if claim := reasons[2*i+1]; table.Failed(claim) {
-				if c.isBack || !table.Has(claim.Item, "refundedAt") {
-					return 0, sale.AsInternal(errors.New("a paid claim of a recalled sale has changed"))
+				now, err := table.ReadReturned(claim.Item)
+				if err != nil || now == c.returned {
+					return 0, sale.AsInternal(cmp.Or(err, errors.New("a paid claim of a recalled sale has changed")))
 				}
-				c.isBack = true
+				c.returned = now
 			}
 			if !table.Failed(reasons[2*i]) {
 				left = append(left, c)

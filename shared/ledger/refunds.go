@@ -17,7 +17,7 @@ import (
 // refundPage is one page of a sale's refunds; last is "" if it is the last page.
 type refundPage struct {
 	refunds    []sale.Refund
-	due        int64
+	due, held  int64
 	unreadable []error
 	last       string
 }
@@ -39,8 +39,12 @@ func (l *Ledger) refundPage(ctx context.Context, saleID, after string, most int3
 			page.unreadable = append(page.unreadable, fmt.Errorf("refund %q: %w", table.IdentityOf(it).SK, err))
 			continue
 		}
-		if page.refunds = append(page.refunds, refund); refund.RefundedAt.IsZero() {
+		page.refunds = append(page.refunds, refund)
+		switch {
+		case refund.IsDue():
 			page.due++
+		case refund.IsHeldBack():
+			page.held++
 		}
 	}
 	page.last = table.IdentityOf(out.LastEvaluatedKey).SK
@@ -106,9 +110,11 @@ func (l *Ledger) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, er
 type RefundCount struct {
 	SaleID string
 	// NotedAt is the listing's RefundAt. Books are those of a drained sale, which no pass counts any more; nil for none.
-	NotedAt  time.Time
-	Books    *Receipt
-	Due      int64
+	NotedAt time.Time
+	Books   *Receipt
+	Due     int64
+	// HeldBack counts those that are due if a dispute is won. Then the listing notes it: see Listing.RefundAt.
+	HeldBack int64
 	Complete bool
 
 	money      Money
@@ -136,7 +142,7 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 		if err != nil {
 			return err
 		}
-		c.Due += page.due
+		c.Due, c.HeldBack = c.Due+page.due, c.HeldBack+page.held
 		for _, r := range page.refunds {
 			c.money.refund(r)
 		}

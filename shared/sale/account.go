@@ -19,7 +19,9 @@ type Account struct {
 	Payment string // the payment's id
 	// V counts the account's changes.
 	V int64
-	// SaleID and OrderID are those of the payment, "" and 0 if it has none or is not known yet.
+	// IsKnown: the payment was recorded, and SaleID and OrderID are its order's, "" and 0 if it has none. The account of
+	// a payment that is not known expires.
+	IsKnown  bool
 	SaleID   string
 	OrderID  uint64
 	Refunds  map[string]AccountRefund // by the provider's id

@@ -10,6 +10,8 @@ import (
 	"flashsale/shared/sale"
 )
 
+var began = time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)
+
 // told is a report in short: "done a 2 @1" of a refund, "whole c 0 @1" of one without an amount, "total - 2 @1",
 // "grows - 2 @1", or "open d 7 @0" of a dispute of rank 7. The amounts are in CNY.
 func told(t *testing.T, text string) sale.MoneyReport {
@@ -18,7 +20,7 @@ func told(t *testing.T, text string) sale.MoneyReport {
 	if _, err := fmt.Sscanf(text, "%s %s %d @%d", &kind, &id, &amount, &at); err != nil {
 		t.Fatal(text, err)
 	}
-	r := sale.MoneyReport{Provider: "stripe", Reference: "pi_1", Currency: "CNY", At: time.Unix(at, 0)}
+	r := sale.MoneyReport{Provider: "stripe", Reference: "pi_1", Currency: "CNY", At: began.Add(time.Duration(at) * time.Second)}
 	switch kind {
 	case "total", "grows":
 		r.Total = &sale.TotalReport{Amount: amount, Grows: kind == "grows"}
@@ -29,7 +31,7 @@ func told(t *testing.T, text string) sale.MoneyReport {
 	default:
 		r.Refund = &sale.RefundReport{ID: id, State: sale.RefundState(kind), Amount: amount}
 	}
-	if err := r.Check(time.Unix(9, 0)); err != nil {
+	if err := r.Check(began); err != nil {
 		t.Fatal(text, err)
 	}
 	return r
@@ -161,35 +163,38 @@ func TestAnAccountForgetsNoStateThatItHasHeardAndKnowsABoundedNumberOfRefunds(t 
 }
 
 func TestAReportOfMoneyIsRefusedIfItIsNotOne(t *testing.T) {
-	heard := time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)
 	long := strings.Repeat("长", 200)
 	for name, tt := range map[string]struct {
 		change func(*sale.MoneyReport)
 		isFine bool
 	}{
-		"as it is":               {func(*sale.MoneyReport) {}, true},
-		"ids of 200 characters":  {func(r *sale.MoneyReport) { r.Reference, r.Refund.ID = long, long }, true},
-		"an id of 201":           {func(r *sale.MoneyReport) { r.Refund.ID = long + "1" }, false},
-		"no id":                  {func(r *sale.MoneyReport) { r.Refund.ID = "" }, false},
-		"no payment":             {func(r *sale.MoneyReport) { r.Reference = "" }, false},
-		"of 1970":                {func(r *sale.MoneyReport) { r.At = time.Unix(0, 0) }, true},
-		"of 2099":                {func(r *sale.MoneyReport) { r.At = time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC) }, false},
-		"of nothing":             {func(r *sale.MoneyReport) { r.Refund.Amount = 0 }, true},
-		"of less than nothing":   {func(r *sale.MoneyReport) { r.Refund.Amount = -1 }, false},
-		"of the whole and of 1":  {func(r *sale.MoneyReport) { r.Refund.Whole = true }, false},
-		"no currency":            {func(r *sale.MoneyReport) { r.Currency = "" }, false},
-		"no currency, the whole": {func(r *sale.MoneyReport) { r.Currency = ""; *r.Refund = sale.RefundReport{ID: "re_1", State: "done", Whole: true} }, true},
-		"an unknown state":       {func(r *sale.MoneyReport) { r.Refund.State = "lost" }, false},
-		"two things":             {func(r *sale.MoneyReport) { r.Total = &sale.TotalReport{Amount: 1} }, false},
-		"no thing":               {func(r *sale.MoneyReport) { r.Refund = nil }, false},
-		"an unknown dispute":     {func(r *sale.MoneyReport) { r.Refund, r.Dispute = nil, &sale.DisputeReport{ID: "dp_1", State: "done"} }, false},
+		"as it is":              {func(*sale.MoneyReport) {}, true},
+		"ids of 200 characters": {func(r *sale.MoneyReport) { r.Reference, r.Refund.ID = long, long }, true},
+		"an id of 201":          {func(r *sale.MoneyReport) { r.Refund.ID = long + "1" }, false},
+		"no id":                 {func(r *sale.MoneyReport) { r.Refund.ID = "" }, false},
+		"no payment":            {func(r *sale.MoneyReport) { r.Reference = "" }, false},
+		"of 1970":               {func(r *sale.MoneyReport) { r.At = time.Unix(0, 0) }, false},
+		"of no instant":         {func(r *sale.MoneyReport) { r.At = time.Time{} }, true},
+		"of 2099":               {func(r *sale.MoneyReport) { r.At = time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC) }, false},
+		"of nothing":            {func(r *sale.MoneyReport) { r.Refund.Amount = 0 }, true},
+		"of less than nothing":  {func(r *sale.MoneyReport) { r.Refund.Amount = -1 }, false},
+		"of the whole and of 1": {func(r *sale.MoneyReport) { r.Refund.Whole = true }, false},
+		"no currency":           {func(r *sale.MoneyReport) { r.Currency = "" }, false},
+		"no currency, the whole": {func(r *sale.MoneyReport) {
+			r.Currency = ""
+			*r.Refund = sale.RefundReport{ID: "re_1", State: "done", Whole: true}
+		}, true},
+		"an unknown state":   {func(r *sale.MoneyReport) { r.Refund.State = "lost" }, false},
+		"two things":         {func(r *sale.MoneyReport) { r.Total = &sale.TotalReport{Amount: 1} }, false},
+		"no thing":           {func(r *sale.MoneyReport) { r.Refund = nil }, false},
+		"an unknown dispute": {func(r *sale.MoneyReport) { r.Refund, r.Dispute = nil, &sale.DisputeReport{ID: "dp_1", State: "done"} }, false},
 	} {
 		r := sale.MoneyReport{
-			Provider: "stripe", Reference: "pi_1", At: heard, Currency: "CNY",
+			Provider: "stripe", Reference: "pi_1", At: began, Currency: "CNY",
 			Refund: &sale.RefundReport{ID: "re_1", State: sale.RefundDone, Amount: 1},
 		}
 		tt.change(&r)
-		if err := r.Check(heard); (err == nil) != tt.isFine {
+		if err := r.Check(began); (err == nil) != tt.isFine {
 			t.Errorf("%s: got %v, fine: %t", name, err, tt.isFine)
 		}
 	}

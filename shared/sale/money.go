@@ -19,11 +19,11 @@ type Returned struct {
 	RefundedAt time.Time
 }
 
-// Apply returns what follows from the account of a payment of that amount and currency, and whether a mark is
-// taken away: the refund is due again. It must not be called with an account of MoneyVersion or below.
-func (r Returned) Apply(a Account, paid int64, currency string, now time.Time) (after Returned, again bool) {
+// Apply returns what follows from the account of a payment of that amount and currency, which must be newer. A mark is
+// taken away only by a failure that r has not counted: not by a part, nor by a repeat.
+func (r Returned) Apply(a Account, paid int64, currency string, now time.Time) Returned {
 	back, whole := a.Back(paid, currency)
-	after = Returned{
+	after := Returned{
 		MoneyVersion: a.V, Back: back, Failures: a.Failures(), Stuck: a.count(RefundStuck) > 0, Disputed: a.Disputed(),
 		RefundedAt: r.RefundedAt,
 	}
@@ -31,13 +31,16 @@ func (r Returned) Apply(a Account, paid int64, currency string, now time.Time) (
 	case whole && r.RefundedAt.IsZero():
 		after.RefundedAt = now
 	case !whole && after.Failures > r.Failures:
-		after.RefundedAt, again = time.Time{}, !r.RefundedAt.IsZero()
+		after.RefundedAt = time.Time{}
 	}
-	return after, again
+	return after
 }
 
 // IsDue reports whether a refund is to be sent: it is not done, and no dispute holds it back.
-func (r Refund) IsDue() bool { return r.RefundedAt.IsZero() && !r.Disputed.HoldsBack() }
+func (r Returned) IsDue() bool { return r.RefundedAt.IsZero() && !r.Disputed.HoldsBack() }
+
+// IsHeldBack reports whether a refund is due as soon as a dispute is won.
+func (r Returned) IsHeldBack() bool { return r.RefundedAt.IsZero() && r.Disputed == DisputeOpen }
 
 // Money is what every reader says of an order's money. Amounts are in minor units.
 type Money struct {

@@ -138,8 +138,8 @@ func (r *MoneyReport) Check(heard time.Time) error {
 		return Refuse(InvalidRequest, "the report has no valid amount")
 	case needsCurrency && !validCurrency(r.Currency), r.Currency != "" && !validCurrency(r.Currency):
 		return Refuse(InvalidRequest, "the report has no valid currency")
-	case r.At.After(heard.Add(maxAhead)): // it would be the newest for ever
-		return Refuse(InvalidRequest, "the report is of the future")
+	case r.At.After(heard.Add(maxAhead)), !r.At.IsZero() && r.At.Year() < 2000: // it would be the newest for ever, or never
+		return Refuse(InvalidRequest, "the report is not of this time")
 	}
 	return nil
 }

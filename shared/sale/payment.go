@@ -112,6 +112,8 @@ type Refund struct {
 	// Returned says whether it is done. RefundedBy is the operator who said so, "" if it was the provider or nobody.
 	Returned
 	RefundedBy string
+	// UnmarkedBy is the operator who has taken a wrong mark back, and UnmarkNote why; "" if nobody has.
+	UnmarkedBy, UnmarkNote string
 }
 
 // RefundReason says why a payment goes back.

@@ -143,7 +143,9 @@ func TestAnOrderIsCancelledOnceAndItsStoryTellsByWhom(t *testing.T) {
 		}
 		f.Pay("alice", "pi_1", 149900)
 		refused(t, f.Ask(t, t.Context(), cancel("c", "CONFIRMED", "back")), 409, sale.ChangedMeanwhile)
-		if _, err := f.Ledger().PaidBack(t.Context(), sale.Payment{Provider: "stripe", Reference: "pi_1"}); err != nil {
+		if _, err := f.Ledger().ReportMoney(t.Context(), sale.MoneyReport{
+			Provider: "stripe", Reference: "pi_1", Refund: &sale.RefundReport{ID: "re_1", State: sale.RefundDone, Whole: true},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.storyOf(t, "alice"); cmp.Diff(got[5:], []string{"2026-01-01T00:00:08.000Z paid-back", "--", "order", "paid-back"}) != "" {

@@ -35,7 +35,7 @@ const maxWebhook = 256 << 10
 type Ledger interface {
 	Pay(context.Context, sale.Payment) (ledger.Settlement, error)
 	Recorded(context.Context, sale.Payment) (bool, error)
-	PaidBack(context.Context, sale.Payment) (ledger.PaidBack, error)
+	ReportMoney(context.Context, sale.MoneyReport) (ledger.MoneyTaken, error)
 	Cancel(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
@@ -249,10 +249,14 @@ func (h *Handler) takeOtherKind(ctx context.Context, p sale.Payment) (outcome, e
 
 // takePaidBack records that the provider has paid a payment back as a whole.
 func (h *Handler) takePaidBack(ctx context.Context, p sale.Payment, event *telemetry.Event) (outcome, error) {
-	if err := p.CheckID(); err != nil {
+	r := sale.MoneyReport{
+		Provider: p.Provider, Reference: p.Reference, Currency: p.Currency,
+		Refund: &sale.RefundReport{ID: p.Reference, State: sale.RefundDone, Amount: p.Amount, Whole: p.Amount == 0},
+	}
+	if err := r.Check(h.now()); err != nil {
 		return outcome{}, err
 	}
-	done, err := h.ledger.PaidBack(ctx, p)
+	done, err := h.ledger.ReportMoney(ctx, r)
 	switch {
 	case err != nil:
 		return outcome{}, err

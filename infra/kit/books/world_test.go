@@ -301,7 +301,7 @@ func cancelledSale(t *testing.T) *world {
 	}
 	w.ReleasesBy(w.Ledger)
 	w.pays("user-5", "pi_5")
-	w.Succeeds(w.Ledger.PaidBack(w.Ctx, w.payment("user-5", "pi_5")))
+	w.Reports(ledgertest.BackOf("pi_5"))
 	w.Confirmed(w.buy(6, 2))
 	w.Pass(2 * time.Minute)
 	return w

@@ -31,7 +31,9 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 		w.ok(w.book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "pending"}))
 		w.pay("pi_=cmd()", orders["=cmd()"], 89900)
 		w.pay("pi_alice", orders["alice"], 89900)
-		w.ok(w.book.PaidBack(t.Context(), sale.Payment{Provider: "stripe", Reference: "pi_alice", Amount: 89900, Currency: "CNY"}))
+		w.ok(w.book.ReportMoney(t.Context(), sale.MoneyReport{
+			Provider: "stripe", Reference: "pi_alice", Refund: &sale.RefundReport{ID: "re_1", State: sale.RefundDone, Whole: true},
+		}))
 		w.ok(w.book.Cancel(t.Context(), "moutai", "-2"))
 		const at, labels, goods = "'2026-11-11T12:00:00.000Z", "'sku=A-38,erp=4711", "'Moutai"
 		number := func(user string) string { return "'" + orders[user] }

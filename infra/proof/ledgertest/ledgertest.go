@@ -37,7 +37,7 @@ func run(t *testing.T, newEngine func(t *testing.T) Engine, in func(*testing.T, 
 	for _, group := range []map[string]func(*testing.T, *World){
 		creating, adding, withdrawing, editing, describing, changingConcurrently, trailing, grouping, versions,
 		purchasing, confirming, resending, reading, auditing, draining,
-		paying, refunding, releasing, extending, late, recalling, recallingPayments, cancelling, publishing,
+		paying, refunding, reportingMoney, releasing, extending, late, recalling, recallingPayments, cancelling, publishing,
 		entering, rolling, calling, beginnings(), turning, editingDraws, combining,
 		findingAPerson, erasing, archiving, replaying, replayingPayments,
 	} {

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -358,8 +359,16 @@ var recalling = map[string]func(*testing.T, *World){
 		}
 		w.recalls("", true)
 		w.Pass(pauseSettles)
+		var mu sync.Mutex
 		transactions := 0
-		counting := w.before("TransactWriteItems", func() { transactions++ })
+		counting := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+			out, err := call()
+			if mu.Lock(); op == "TransactWriteItems" && err == nil {
+				transactions++
+			}
+			mu.Unlock()
+			return out, err
+		})
 		w.finishes(counting, 0, 0, 60, true)
 		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
 		check(t, err == nil && listing.RefundAt.Equal(w.Now()) && transactions == 6, "got %+v (%v) after %d transactions", listing, err, transactions)

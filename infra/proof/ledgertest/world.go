@@ -229,6 +229,25 @@ func PaymentOf(orderID uint64, reference string) sale.Payment {
 	return sale.Payment{Provider: "stripe", Reference: reference, SaleID: "moutai", OrderID: orderID, Amount: 199900, Currency: "CNY"}
 }
 
+// BackOf is the report of its provider that it has paid a payment back, as a whole and in one refund.
+func BackOf(reference string) sale.MoneyReport {
+	return MoneyOf(reference, sale.RefundReport{ID: "re_" + reference, State: sale.RefundDone, Amount: 199900})
+}
+
+// MoneyOf is a report of a refund of a payment.
+func MoneyOf(reference string, r sale.RefundReport) sale.MoneyReport {
+	return sale.MoneyReport{Provider: "stripe", Reference: reference, Currency: "CNY", MayBeOurs: true, Refund: &r}
+}
+
+// Reports records a report of money, or ends the test.
+func (w *World) Reports(r sale.MoneyReport) ledger.MoneyTaken {
+	w.T.Helper()
+	w.Succeeds(nil, r.Check(w.Now()))
+	done, err := w.Environment().ReportMoney(w.Ctx, r)
+	w.Succeeds(nil, err)
+	return done
+}
+
 // Settles records a payment, or ends the test.
 func (w *World) Settles(p sale.Payment) ledger.Settlement {
 	w.T.Helper()

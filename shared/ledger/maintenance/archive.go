@@ -361,7 +361,7 @@ func (d *deleting) forgetRefunded(saleID string) error {
 		keys[table.IdentityOf(key)] = key
 	}
 	for _, key := range keys {
-		forget := table.Update{Key: key, Expr: "REMOVE #user", If: "attribute_exists(#user)"}
+		forget := table.Update{Key: key, Expr: "REMOVE #user, #unmarkNote", If: "attribute_exists(#user)"}
 		if err := d.table.Update(d.ctx, forget); err != nil {
 			return err
 		}

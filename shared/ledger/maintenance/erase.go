@@ -128,7 +128,10 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 		actions = append(actions, take(table.KeyOf(h.entry)))
 	}
 	for _, refund := range h.Refunds {
-		actions = append(actions, rename(table.RefundKey(h.Sale.ID, refund.Payment)))
+		actions = append(actions, m.table.Action(table.Update{
+			Key:  table.RefundKey(h.Sale.ID, refund.Payment),
+			Expr: "SET #user = :erased REMOVE #unmarkNote", Values: table.Item{":erased": table.S(erased)},
+		}))
 	}
 	return actions
 }
@@ -139,12 +142,12 @@ func (m *Maintenance) deleteClaim(h Held) types.TransactWriteItem {
 	condition, values := "#claimId = :claimId", table.Item{":claimId": table.S(h.Claim.ID)}
 	if h.Claim.MayBeReleased() {
 		condition += " AND " + table.IfNotFinal
-	} else if h.Claim.RefundedAt.IsZero() {
-		condition += " AND attribute_not_exists(#refundedAt)"
 	}
+	returned, was := table.IfReturned(h.Claim.Returned)
+	maps.Copy(values, was)
 	noting, noted := ifNotes(len(h.Claim.Refunds))
 	maps.Copy(values, noted)
-	return m.table.Delete(table.KeyOf(h.claim), condition+" AND "+noting, values)
+	return m.table.Delete(table.KeyOf(h.claim), condition+" AND "+returned+" AND "+noting, values)
 }
 
 // ifNotes is the condition that a claim notes that many refunds, with its values.

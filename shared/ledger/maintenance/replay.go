@@ -701,11 +701,9 @@ func unless(later bool, write func(context.Context) error) func(context.Context)
 
 // paidGuard is the guard of the payment that has paid the claim.
 func paidGuard(c sale.Claim) table.Item {
-	provider, reference, _ := strings.Cut(c.Payment, "#")
-	payment := sale.Payment{
-		Provider: provider, Reference: reference, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency,
-	}
-	return table.GuardItem(payment, c.SaleID, table.FatePaid, c.PaidAt)
+	return table.GuardItem(c.Payment, table.Guard{
+		Fate: table.FatePaid, SaleID: c.SaleID, OrderID: c.OrderID, Amount: c.Amount, Currency: c.Currency,
+	}, c.PaidAt)
 }
 
 // wholeClaim is a claim with all that is known of it.

@@ -45,10 +45,6 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	if hasPaid && held.Payment != r.Payment {
 		return nil
 	}
-	provider, reference, _ := strings.Cut(r.Payment, "#")
-	payment := sale.Payment{
-		Provider: provider, Reference: reference, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency,
-	}
 	guard := there[table.IdentityOf(keys[1])]
 	if guard != nil {
 		if g := (&table.Reader{Item: guard}); g.Text("fate") != table.FateRefund && !hasPaid {
@@ -72,7 +68,9 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	}
 	if guard == nil && !hasPaid {
 		lacks(guards, func() error {
-			return p.table.PutAbsent(ctx, table.GuardItem(payment, r.SaleID, table.FateRefund, r.At))
+			return p.table.PutAbsent(ctx, table.GuardItem(r.Payment, table.Guard{
+				Fate: table.FateRefund, SaleID: r.SaleID, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency,
+			}, r.At))
 		})
 	}
 	if one == nil {

@@ -20,7 +20,8 @@ type sealing struct {
 }
 
 // mayBeSealed returns the sales to seal with a sale: itself and those of its group. It
-// fails with sale.Conflicting, which names the sale, if one of them is not drained or has a refund due.
+// fails with sale.Conflicting, which names the sale, if one of them is not drained, or has a refund that is due or
+// held back by a dispute.
 func (m *Maintenance) mayBeSealed(ctx context.Context, s sale.Sale) (sales []sealing, err error) {
 	ids := []string{s.ID}
 	if s.LimitGroup != "" {
@@ -48,6 +49,10 @@ func (m *Maintenance) mayBeSealed(ctx context.Context, s sale.Sale) (sales []sea
 		if count.Due > 0 {
 			return nil, sale.Refusef(sale.Conflicting,
 				"%d refunds of the sale %s are due: refund and mark them first", count.Due, id)
+		}
+		if count.HeldBack > 0 {
+			return nil, sale.Refusef(sale.Conflicting,
+				"%d refunds of the sale %s are held back by disputes: wait for those first", count.HeldBack, id)
 		}
 		it, err := m.table.GetWithin(ctx, table.PatientTries, table.SaleKey(id))
 		if err != nil {

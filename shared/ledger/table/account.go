@@ -1,7 +1,9 @@
 package table
 
 import (
-	"strings"
+	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,173 +17,161 @@ const AccountPKHead = "MONEY#"
 // AccountKey returns the key of the account of a payment's money.
 func AccountKey(payment string) Item { return Key(AccountPKHead+payment, "MONEY") }
 
-// AccountItem is an account, as a whole. Its payment is known, or else it expires at that instant.
-func AccountItem(a sale.Account, expiresAt time.Time) Item {
-	it := With(AccountKey(a.Payment), Item{"v": N(a.V)})
-	if len(a.Refunds) > 0 {
-		refunds := Item{}
-		for id, f := range a.Refunds {
-			refunds[id] = m(refundOfAccount(f))
-		}
-		it["refunds"] = m(refunds)
+// An account's maps are text, like what passes note in a listing: nobody asks for a part of them.
+type (
+	accountRefund struct {
+		State    sale.RefundState           `json:"state"`
+		Amount   int64                      `json:"amount"`
+		Currency string                     `json:"currency,omitempty"`
+		Whole    bool                       `json:"whole,omitempty"`
+		At       int64                      `json:"at,omitempty"` // instants are in Unix milliseconds
+		Heard    map[sale.RefundState]int64 `json:"heard"`
 	}
-	if a.Total != (sale.AccountTotal{}) {
-		total := Item{"amount": N(a.Total.Amount), "currency": S(a.Total.Currency)}
-		if a.Total.Grows {
-			total["grows"] = Yes
-		}
-		it["total"] = m(withTime(total, "at", a.Total.At))
+	accountTotal struct {
+		Amount   int64  `json:"amount"`
+		Currency string `json:"currency"`
+		Grows    bool   `json:"grows,omitempty"`
+		At       int64  `json:"at,omitempty"`
+	}
+	accountDispute struct {
+		State sale.DisputeState           `json:"state"`
+		Rank  int64                       `json:"rank"`
+		Heard map[sale.DisputeState]int64 `json:"heard"`
+	}
+)
+
+// UpdateAccount writes what an account says, if it has that version; 0 is none. Until the payment is known the
+// account expires at the given instant, if it is new.
+func UpdateAccount(a sale.Account, version int64, expiresAt time.Time) Update {
+	attributes := Item{"v": N(a.V)}
+	if len(a.Refunds) > 0 {
+		attributes["refunds"] = jsonText(mapped(a.Refunds, func(f sale.AccountRefund) accountRefund {
+			return accountRefund{f.State, f.Amount, f.Currency, f.Whole, millis(f.At), mapped(f.Heard, millis)}
+		}))
+	}
+	if t := a.Total; t != (sale.AccountTotal{}) {
+		attributes["total"] = jsonText(accountTotal{t.Amount, t.Currency, t.Grows, millis(t.At)})
 	}
 	if len(a.Disputes) > 0 {
-		disputes := Item{}
-		for id, d := range a.Disputes {
-			one := Item{"state": S(string(d.State)), "rank": N(d.Rank)}
-			for state, at := range d.Heard {
-				one[string(state)] = Millis(at)
-			}
-			disputes[id] = m(one)
-		}
-		it["disputes"] = m(disputes)
+		attributes["disputes"] = jsonText(mapped(a.Disputes, func(d sale.AccountDispute) accountDispute {
+			return accountDispute{d.State, d.Rank, mapped(d.Heard, millis)}
+		}))
 	}
 	if a.Other > 0 {
-		it["other"] = N(a.Other)
+		attributes["other"] = N(a.Other)
 	}
+	u := Update{
+		Key: AccountKey(a.Payment), If: "#v = :version", ReturnOld: true, Values: Item{":version": N(version)},
+	}
+	if version == 0 {
+		delete(u.Values, ":version")
+		u.If = IfAbsent
+		if !a.IsKnown {
+			attributes["expiresAt"] = N(expiresAt.Unix()) // the table's time to live counts seconds
+		}
+	}
+	if a.IsKnown {
+		maps.Copy(attributes, paymentOf(a))
+	}
+	u.set(attributes)
+	if a.IsKnown {
+		u.Expr += " REMOVE #expiresAt"
+	}
+	return u
+}
+
+// UpdateKnown notes in an account the sale and the order of its payment.
+func UpdateKnown(a sale.Account) Update {
+	u := Update{Key: AccountKey(a.Payment), If: "attribute_exists(#v)"}
+	u.set(paymentOf(a))
+	u.Expr += " REMOVE #expiresAt"
+	return u
+}
+
+// paymentOf is what an account says of its payment.
+func paymentOf(a sale.Account) Item {
+	it := Item{}
 	if a.SaleID != "" {
 		it["saleId"] = S(a.SaleID)
 	}
 	if a.OrderID != 0 {
 		it["orderId"] = N(int64(a.OrderID))
 	}
-	if !expiresAt.IsZero() {
-		it["expiresAt"] = N(expiresAt.Unix()) // the table's time to live counts seconds
-	}
 	return it
 }
 
-func refundOfAccount(f sale.AccountRefund) Item {
-	it := Item{"state": S(string(f.State)), "amount": N(f.Amount)}
-	if f.Currency != "" {
-		it["currency"] = S(f.Currency)
+// ReadAccount reads the account of a payment, which is empty if there is no item.
+func ReadAccount(payment string, it Item) (sale.Account, error) {
+	a := sale.Account{Payment: payment}
+	if it == nil {
+		return a, nil
 	}
-	if f.Whole {
-		it["whole"] = Yes
-	}
-	for state, at := range f.Heard {
-		it[string(state)] = Millis(at)
-	}
-	return withTime(it, "at", f.At)
-}
-
-func ReadAccount(it Item) (sale.Account, error) {
 	r := Read(it)
-	a := sale.Account{
-		Payment: strings.TrimPrefix(r.Text(PK), AccountPKHead), V: r.Number("v"), Other: r.OptionalNumber("other"),
-		SaleID: r.OptionalText("saleId"), OrderID: uint64(r.OptionalNumber("orderId")),
-	}
-	for id, one := range r.optionalMaps("refunds") {
-		f := sale.AccountRefund{
-			State: sale.RefundState(one.Text("state")), Amount: one.Number("amount"), Currency: one.OptionalText("currency"),
-			Whole: one.OptionalFlag("whole"), At: one.OptionalTime("at"),
-			Heard: heard(&one, sale.RefundStuck, sale.RefundDone, sale.RefundFailed),
+	a.V, a.Other, a.IsKnown = r.Number("v"), r.OptionalNumber("other"), !Has(it, "expiresAt")
+	a.SaleID, a.OrderID = r.OptionalText("saleId"), uint64(r.OptionalNumber("orderId"))
+	a.Refunds = mapped(parsed[map[string]accountRefund](&r, "refunds"), func(f accountRefund) sale.AccountRefund {
+		return sale.AccountRefund{
+			State: f.State, Amount: f.Amount, Currency: f.Currency, Whole: f.Whole, At: instant(f.At), Heard: mapped(f.Heard, instant),
 		}
-		set(&a.Refunds, id, f)
-		r.keep(one.Err)
+	})
+	if t := parsed[accountTotal](&r, "total"); Has(it, "total") {
+		a.Total = sale.AccountTotal{Amount: t.Amount, Currency: t.Currency, Grows: t.Grows, At: instant(t.At)}
 	}
-	for id, one := range r.optionalMaps("disputes") {
-		d := sale.AccountDispute{
-			State: sale.DisputeState(one.Text("state")), Rank: one.Number("rank"),
-			Heard: heard(&one, sale.DisputeAsked, sale.DisputeOpen, sale.DisputeWon, sale.DisputeLost),
-		}
-		set(&a.Disputes, id, d)
-		r.keep(one.Err)
-	}
-	if Has(it, "total") {
-		total := r.nested("total")
-		a.Total = sale.AccountTotal{
-			Amount: total.Number("amount"), Currency: total.Text("currency"), Grows: total.OptionalFlag("grows"),
-			At: total.OptionalTime("at"),
-		}
-		r.keep(total.Err)
-	}
+	a.Disputes = mapped(parsed[map[string]accountDispute](&r, "disputes"), func(d accountDispute) sale.AccountDispute {
+		return sale.AccountDispute{State: d.State, Rank: d.Rank, Heard: mapped(d.Heard, instant)}
+	})
 	return a, r.Err
 }
 
-// heard reads when each state was first heard.
-func heard[S ~string](r *Reader, states ...S) (at map[S]time.Time) {
-	for _, state := range states {
-		if Has(r.Item, string(state)) {
-			set(&at, state, r.Time(string(state)))
+// parsed reads an optional attribute that is JSON.
+func parsed[T any](r *Reader, name string) (v T) {
+	if text := r.OptionalText(name); text != "" {
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			r.Fail(name, "JSON that this version knows")
 		}
 	}
-	return at
+	return v
 }
 
-func set[K comparable, V any](to *map[K]V, key K, value V) {
-	if *to == nil {
-		*to = map[K]V{}
-	}
-	(*to)[key] = value
-}
-
-func m(it Item) types.AttributeValue { return &types.AttributeValueMemberM{Value: it} }
-
-func withTime(it Item, name string, at time.Time) Item {
-	if !at.IsZero() {
-		it[name] = Millis(at)
-	}
-	return it
-}
-
-// nested begins to read a map.
-func (r *Reader) nested(name string) Reader {
-	v, ok := r.Item[name].(*types.AttributeValueMemberM)
-	if !ok {
-		r.Fail(name, "a map")
-		return Reader{Err: r.Err}
-	}
-	return Reader{Item: v.Value}
-}
-
-// optionalMaps begins to read the maps in a map.
-func (r *Reader) optionalMaps(name string) map[string]Reader {
-	if !Has(r.Item, name) {
+func mapped[K comparable, V, W any](from map[K]V, to func(V) W) map[K]W {
+	if from == nil {
 		return nil
 	}
-	all, readers := r.nested(name), map[string]Reader{}
-	for key := range all.Item {
-		readers[key] = all.nested(key)
+	all := make(map[K]W, len(from))
+	for key, value := range from {
+		all[key] = to(value)
 	}
-	return readers
+	return all
 }
 
-func (r *Reader) keep(err error) {
-	if r.Err == nil {
-		r.Err = err
-	}
+func jsonText(v any) types.AttributeValue {
+	text, _ := json.Marshal(v) // which never fails
+	return S(string(text))
 }
 
-// returned reads what was applied of an account to a claim or a refund.
-func (r *Reader) returned() sale.Returned {
-	return sale.Returned{
-		MoneyVersion: r.OptionalNumber("money"), Back: r.OptionalNumber("back"), Failures: r.OptionalNumber("failures"),
-		Stuck: r.OptionalFlag("stuck"), Disputed: sale.DisputeState(r.OptionalText("disputed")),
-		RefundedAt: r.OptionalTime("refundedAt"),
+// millis is 0 for no instant, and instant none for 0: no report is of 1970.
+func millis(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
 	}
+	return at.UnixMilli()
 }
 
-// ReturnedAttributes are what was applied of an account; what is zero is absent.
-func ReturnedAttributes(done sale.Returned) Item {
-	it := Item{}
-	for name, n := range map[string]int64{"money": done.MoneyVersion, "back": done.Back, "failures": done.Failures} {
-		if n != 0 {
-			it[name] = N(n)
-		}
+func instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
 	}
-	if done.Stuck {
-		it["stuck"] = Yes
+	return time.UnixMilli(ms).UTC()
+}
+
+// set adds attributes to what the update sets.
+func (u *Update) set(attributes Item) {
+	if u.Values == nil && len(attributes) > 0 { // DynamoDB refuses an empty map
+		u.Values = Item{}
 	}
-	if done.Disputed != "" {
-		it["disputed"] = S(string(done.Disputed))
+	head := "SET "
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		u.Expr += head + "#" + name + " = :" + name
+		u.Values[":"+name], head = attributes[name], ", "
 	}
-	return withTime(it, "refundedAt", done.RefundedAt)
 }

@@ -263,6 +263,7 @@ func ReadRefund(it Item) (sale.Refund, error) {
 		At:       r.Time("at"),
 
 		Returned: r.returned(), RefundedBy: r.OptionalText("refundedBy"),
+		UnmarkedBy: r.OptionalText("unmarkedBy"), UnmarkNote: r.OptionalText("unmarkNote"),
 	}, r.Err
 }
 
@@ -279,32 +280,12 @@ func RefundItem(r sale.Refund) Item {
 	if r.User != "" {
 		it["user"] = S(r.User)
 	}
-	return WithLabels(r.Labels, With(it, ReturnedAttributes(r.Returned)))
+	return WithLabels(r.Labels, With(it, returnedAttributes(r.Returned)))
 }
 
 // IfNotFinal: neither paid nor released. Either is written only under this condition, so
 // a claim never has both (P20).
 const IfNotFinal = "attribute_not_exists(#paidAt) AND attribute_not_exists(#releasedAt)"
-
-// What became of a payment, as its guard says.
-const (
-	FatePaid   = "paid"
-	FateRefund = "refund-due"
-)
-
-// GuardItem is the guard of a payment: its fate and the report that decided it.
-func GuardItem(p sale.Payment, saleID, fate string, at time.Time) Item {
-	it := With(PaymentKey(p.ID()), Item{
-		"fate": S(fate), "amount": N(p.Amount), "currency": S(p.Currency), "at": Millis(at),
-	})
-	if saleID != "" {
-		it["saleId"] = S(saleID)
-	}
-	if p.OrderID != 0 {
-		it["orderId"] = N(int64(p.OrderID))
-	}
-	return it
-}
 
 func OrderItem(o sale.Order) Item {
 	return With(OrderKey(o.ID), Item{"saleId": S(o.SaleID), "user": S(o.User), "claimId": S(o.ClaimID)})

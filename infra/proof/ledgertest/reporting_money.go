@@ -1,0 +1,276 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// halves is a report of a refund in short: its state, its id and its amount in halves of what was paid.
+func halves(reference, text string) sale.MoneyReport {
+	var r sale.RefundReport
+	fmt.Sscan(text, &r.State, &r.ID, &r.Amount)
+	r.Amount *= 199900 / 2
+	return MoneyOf(reference, r)
+}
+
+// disputed is a report of a dispute, whose later states come later.
+func disputed(reference string, state sale.DisputeState, rank int64) sale.MoneyReport {
+	r := sale.MoneyReport{Provider: "stripe", Reference: reference, MayBeOurs: true}
+	r.Dispute = &sale.DisputeReport{ID: "dp_1", State: state, Rank: rank}
+	return r
+}
+
+// said is what the refund of a payment says of its money, or else its claim.
+func (w *World) said(user, payment string) string {
+	w.T.Helper()
+	at, known := "claim", w.claimOf(user).Returned
+	for _, r := range w.refunds("moutai") {
+		if r.Payment == payment {
+			at, known = "refund", r.Returned
+		}
+	}
+	return fmt.Sprintf("%s: %d/2 back, %d failed, whole: %t", at, known.Back/(199900/2), known.Failures, !known.RefundedAt.IsZero())
+}
+
+// hasRefund expects what the only refund of a sale says, and whether the listing notes it since then.
+func (w *World) hasRefund(isDue, isNoted bool, why string) {
+	w.T.Helper()
+	r, listing := w.refunds("moutai"), w.Listing()
+	check(w.T, len(r) == 1 && r[0].IsDue() == isDue && listing.RefundAt.Equal(w.Now()) == isNoted,
+		"%s: got %+v, and the listing notes %v, want it due: %t, noted: %t", why, r, listing.RefundAt, isDue, isNoted)
+}
+
+// eachOrder calls with each order of the texts in which all that need the payment come after it.
+func eachOrder(texts []string, with func([]string)) {
+	if len(texts) == 0 {
+		with(nil)
+		return
+	}
+	for i := range texts {
+		rest := slices.Delete(slices.Clone(texts), i, i+1)
+		if texts[i] == "cancel" && slices.Contains(rest, "payment") {
+			continue
+		}
+		eachOrder(rest, func(behind []string) { with(append([]string{texts[i]}, behind...)) })
+	}
+}
+
+var reportingMoney = map[string]func(*testing.T, *World){
+	"what a provider says of a payment is said of its order, in whatever order its reports come, and whoever dies": func(t *testing.T, w *World) {
+		w.Open(2000, 1)
+		users := people(2000)
+		for _, tt := range []struct{ reports, isDue, want string }{
+			{"payment,done a 2", "", "claim: 2/2 back, 0 failed, whole: true"},
+			{"payment,done a 1,done b 1", "", "claim: 2/2 back, 0 failed, whole: true"},
+			{"payment,done a 2,failed a 2", "", "claim: 0/2 back, 1 failed, whole: false"},
+			{"payment,done a 2,failed a 2", "due", "refund: 0/2 back, 1 failed, whole: false"},
+			{"payment,failed a 2,done b 2", "due", "refund: 2/2 back, 1 failed, whole: true"},
+			{"payment,done a 2,cancel", "", "refund: 2/2 back, 0 failed, whole: true"},
+			{"payment,done a 2,failed a 2,cancel", "", "refund: 0/2 back, 1 failed, whole: false"},
+		} {
+			eachOrder(strings.Split(tt.reports, ","), func(order []string) {
+				for dies := range 1 + 2*len(order) { // each one after its first or second write, or nobody
+					user := users[0]
+					id, reference := w.Ordered(user)[0], "pi_"+user
+					if users = users[1:]; tt.isDue != "" {
+						w.Settles(PaymentOf(id, "other_"+user))
+					}
+					for i, what := range append(slices.Clone(order), order[0]) {
+						deliver := func(ctx context.Context, l *ledger.Ledger) error {
+							switch what {
+							case "payment":
+								return errOf(l.Pay(ctx, PaymentOf(id, reference)))
+							case "cancel":
+								return errOf(l.CancelOrder(ctx, cancellation(user, id, sale.Paid, sale.UnitKept)))
+							}
+							return errOf(l.ReportMoney(ctx, halves(reference, what)))
+						}
+						w.Pass(time.Second)
+						if dies/2 == i && dies < 2*len(order) {
+							ctx, dying := w.cutAfter(1 + dies%2)
+							deliver(ctx, dying)
+						}
+						w.Succeeds(nil, deliver(w.Ctx, w.Environment()))
+					}
+					got := w.said(user, "stripe#"+reference)
+					check(t, got == tt.want, "%q, dies in %d after %d writes: got %s, want %s", order, dies/2, 1+dies%2, got, tt.want)
+				}
+			})
+		}
+		w.Settled(1)
+	},
+	"a mark is taken away by a refund that fails after it, once, and not by a part or a repeat": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		w.Settles(PaymentOf(id, "pi_1"))
+		w.Reports(halves("pi_1", "failed a 1"))
+		w.Pass(time.Minute)
+		// The report of a failure overtakes the mark, which has counted none.
+		slow := w.overtaken("UpdateItem", func() { w.Reports(halves("pi_1", "failed b 1")) })
+		m := slow.MarkRefunds(w.Ctx, "moutai", []string{"stripe#pi_1"}, "kim")[0]
+		check(t, m.Err == nil && m.Marked && m.Refund.Failures == 2, "got %+v, want it marked although two have failed", m)
+		for _, text := range []string{"failed a 1", "failed b 1", "done c 1"} {
+			w.Pass(time.Minute)
+			w.Reports(halves("pi_1", text))
+			w.hasRefund(false, false, text)
+		}
+		w.Pass(2 * time.Hour)
+		w.Reports(halves("pi_1", "failed d 2"))
+		w.hasRefund(true, true, "another one has failed")
+		w.hasNumber(w.Now().UnixMilli(), "REFUND#moutai", "stripe#pi_1", "again")
+		check(t, w.refunds("moutai")[0].RefundedBy == "", "it still says who has marked it")
+		at := w.Now()
+		w.Pass(time.Minute)
+		w.marksRefunded("moutai", "stripe#pi_1")
+		w.Reports(halves("pi_1", "failed d 2"))
+		w.hasRefund(false, false, "it is marked again, and has failed before")
+		w.hasNumber(at.UnixMilli(), "REFUND#moutai", "stripe#pi_1", "again")
+	},
+	"a mark of an earlier release is kept by what goes back in part": func(_ *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		w.Settles(PaymentOf(id, "pi_1"))
+		w.tamper("REFUND#moutai", "stripe#pi_1", "SET refundedAt = :at", attributes(map[string]any{":at": w.Now()}))
+		w.Pass(time.Minute)
+		w.Reports(halves("pi_1", "done a 1"))
+		w.hasRefund(false, false, "a part")
+		w.Reports(halves("pi_1", "failed a 1"))
+		w.hasRefund(true, true, "it has failed")
+	},
+	"a wrong mark is taken back by name, unless the provider says that the money is back": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		w.Settles(PaymentOf(id, "pi_1"))
+		w.marksRefunded("moutai", "stripe#pi_1")
+		w.Pass(2 * time.Hour)
+		for _, isFirst := range []bool{true, false} {
+			got, is, err := w.Environment().UnmarkRefund(w.Ctx, "", "stripe#pi_1", "kim", "another payment")
+			check(t, err == nil && is == isFirst && got.UnmarkedBy == "kim" && got.UnmarkNote == "another payment", "got %+v, %t (%v)", got, is, err)
+		}
+		w.hasRefund(true, true, "it is taken back")
+		w.marksRefunded("moutai", "stripe#pi_1")
+		// The report of the whole overtakes it.
+		slow := w.overtaken("TransactWriteItems", func() { w.Reports(BackOf("pi_1")) })
+		_, is, err := slow.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_1", "kim", "")
+		w.refusedBecause("is back", sale.Conflicting, err)
+		check(t, !is, "it is taken back")
+		_, _, err = w.Ledger.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_9", "kim", "")
+		w.Refused(sale.OrderNotFound, err)
+	},
+	"a dispute holds a refund back until it is won, and then the refund is due, also if it was forgotten": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		w.Settles(PaymentOf(id, "pi_1"))
+		at := w.Now()
+		w.Pass(3 * time.Hour)
+		for i, tt := range []struct {
+			state                sale.DisputeState
+			isDue, isHeld, again bool
+		}{
+			{sale.DisputeAsked, true, false, false},
+			{sale.DisputeOpen, false, true, false},
+			{sale.DisputeWon, true, false, true},
+			{sale.DisputeLost, false, false, false},
+			{sale.DisputeWon, true, false, true}, // reversed
+		} {
+			w.Pass(3 * time.Hour)
+			w.Reports(disputed("pi_1", tt.state, int64(i)))
+			w.hasRefund(tt.isDue, tt.again, fmt.Sprint(i, " ", tt.state))
+			count := ledger.RefundCount{SaleID: "moutai", NotedAt: at}
+			w.Succeeds(nil, w.Ledger.CountRefunds(w.Ctx, &count))
+			check(t, (count.Due == 1) == tt.isDue && (count.HeldBack == 1) == tt.isHeld, "%s: got %+v", tt.state, count)
+			if tt.again {
+				at = w.Now()
+			}
+		}
+	},
+	"an account of a payment that is not known expires, unless that comes": func(t *testing.T, w *World) {
+		w.OpenPriced(5, 1)
+		id := w.Ordered("alice")[0]
+		foreign := BackOf("pi_9")
+		foreign.MayBeOurs = false
+		gives(t, ledger.MoneyTaken{}, "foreign")(w.Environment().ReportMoney(w.Ctx, foreign))
+		w.hasNoItem("MONEY#stripe#pi_9", "MONEY")
+		expires := w.Now().Add(35 * 24 * time.Hour).Unix()
+		for _, isNew := range []bool{true, false} {
+			gives(t, ledger.MoneyTaken{New: isNew, Kept: true}, "perhaps ours")(w.Environment().ReportMoney(w.Ctx, BackOf("pi_1")))
+			w.Pass(time.Hour)
+		}
+		w.Reports(halves("pi_1", "done b 1"))
+		w.hasNumber(expires, "MONEY#stripe#pi_1", "MONEY", "expiresAt")
+		w.Settles(PaymentOf(id, "pi_1"))
+		it := w.Item("MONEY#stripe#pi_1", "MONEY")
+		check(t, it["expiresAt"] == nil && it["saleId"] != nil && it["orderId"] != nil, "got %v, want it to stay, and its sale and order", it)
+		foreign.Reference, foreign.Refund.ID = "pi_1", "re_2"
+		gives(t, ledger.MoneyTaken{Recorded: true, SaleID: "moutai", New: true}, "of a known payment")(w.Environment().ReportMoney(w.Ctx, foreign))
+	},
+	"reports of one payment that are taken at once are all taken": func(t *testing.T, w *World) {
+		w.OpenPriced(5, 1)
+		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
+		slow := w.overtaken("UpdateItem", func() { w.Reports(halves("pi_1", "done a 1")) })
+		w.Succeeds(slow.ReportMoney(w.Ctx, halves("pi_1", "done b 1")))
+		slow = w.overtaken("UpdateItem", func() { w.Reports(halves("pi_1", "failed c 1")) })
+		w.Succeeds(slow.ReportMoney(w.Ctx, halves("pi_1", "failed d 1")))
+		// What follows from more overtakes what follows from less.
+		writes := 0
+		slow = w.before("UpdateItem", func() {
+			if writes++; writes == 3 { // the account, a refund that is not there, the claim
+				w.Reports(halves("pi_1", "failed a 1"))
+			}
+		})
+		w.Succeeds(slow.ReportMoney(w.Ctx, halves("pi_1", "stuck e 1")))
+		got := w.said("alice", "stripe#pi_1")
+		check(t, got == "claim: 1/2 back, 3 failed, whole: false" && w.claimOf("alice").Stuck, "got %s", got)
+	},
+	"a refund says what its claim says when a pass or an operator records it": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		users := []string{"alice", "bob", "carol"}
+		ids := w.Ordered(users...)
+		for i, user := range users {
+			w.Settles(PaymentOf(ids[i], "pi_"+user))
+			w.Reports(halves("pi_"+user, "done a 2"))
+		}
+		fails := func(user string) func() { return func() { w.Reports(halves("pi_"+user, "failed a 2")) } }
+		w.Succeeds(w.overtaken("TransactWriteItems", fails("alice")).CancelOrder(w.Ctx, cancellation("alice", ids[0], sale.Paid, sale.UnitKept)))
+		w.recalls("", true)
+		w.Pass(pauseSettles)
+		w.finishes(w.overtaken("TransactWriteItems", fails("bob")), 0, 0, 2, true)
+		for user, want := range map[string]string{
+			"alice": "refund: 0/2 back, 1 failed, whole: false", "bob": "refund: 0/2 back, 1 failed, whole: false",
+			"carol": "refund: 2/2 back, 0 failed, whole: true",
+		} {
+			got := w.said(user, "stripe#pi_"+user)
+			check(t, got == want, "%s: got %s, want %s", user, got, want)
+		}
+		w.Settled(1)
+	},
+	"a report of a refund meets what a restore or an erasure has left, and waits": func(t *testing.T, w *World) {
+		w.OpenPriced(9, 1)
+		ids := w.Ordered("alice", "bob")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.Settles(PaymentOf(ids[0], "pi_2"))
+		w.remove(w.Item("REFUND#moutai", "stripe#pi_2"))
+		w.Refused(sale.Busy, errOf(w.Environment().ReportMoney(w.Ctx, BackOf("pi_2"))))
+		writes := 0
+		l := w.before("UpdateItem", func() {
+			if writes++; writes == 3 { // the account, a refund that is not there, the claim
+				w.remove(w.Item("CLAIM#moutai#0", "alice"))
+			}
+		})
+		w.Refused(sale.Busy, errOf(l.ReportMoney(w.Ctx, BackOf("pi_1"))))
+		w.hasNoItem("CLAIM#moutai#0", "alice")
+		w.remove(w.Item(fmt.Sprint("ORDER#", ids[0]), "ORDER")) // archived
+		gives(t, ledger.MoneyTaken{Recorded: true, SaleID: "moutai"}, "archived")(w.Environment().ReportMoney(w.Ctx, BackOf("pi_1")))
+	},
+}

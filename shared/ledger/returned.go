@@ -1,0 +1,167 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger/table"
+	"flashsale/shared/sale"
+)
+
+// applyKnown applies the account of a payment whose guard was written, if there is one. It must be read after that, each
+// time that the payment is reported: whoever wrote the guard may have died before.
+func (l *Ledger) applyKnown(ctx context.Context, payment string, done *Settlement) error {
+	it, err := l.table.Get(ctx, table.AccountKey(payment))
+	if err != nil || it == nil {
+		return err
+	}
+	a, err := table.ReadAccount(payment, it)
+	if err != nil {
+		return sale.AsInternal(err)
+	}
+	refund, err := l.applyAccount(ctx, a, done.guard)
+	if err == nil && refund != nil && done.Refund != nil {
+		done.Refund = refund
+	}
+	return err
+}
+
+// applyAccount writes what follows from the account of a known payment onto its refund due, else onto the claim that it
+// has paid, and then onto a refund due that came meanwhile; each unless it knows as much already. It returns the
+// refund, nil if there is none. It notes in the account what its events need: the sale and the order of the payment.
+func (l *Ledger) applyAccount(ctx context.Context, a sale.Account, g table.Guard) (*sale.Refund, error) {
+	if !a.IsKnown {
+		known := a
+		known.SaleID, known.OrderID = g.SaleID, g.OrderID
+		if err := l.table.Update(ctx, table.UpdateKnown(known)); err != nil {
+			return nil, err
+		}
+	}
+	refund, err := l.applyToRefund(ctx, a, g)
+	switch {
+	case err != nil || refund != nil:
+		return refund, err
+	case g.Fate == table.FateRefund:
+		return nil, errRefundHidden
+	}
+	isCancelled, err := l.applyToClaim(ctx, a, g)
+	if err != nil || !isCancelled {
+		return nil, err
+	}
+	if refund, err = l.applyToRefund(ctx, a, g); err == nil && refund == nil {
+		err = errRefundHidden
+	}
+	return refund, err
+}
+
+// applyToRefund returns the refund as it is then, nil if there is none.
+func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guard) (*sale.Refund, error) {
+	key := table.RefundKey(g.SaleID, a.Payment)
+	var was sale.Returned
+	for left := l.table.UpTo(table.MaxTries); ; {
+		w, err := l.writeReturned(ctx, key, g.SaleID, was, was.Apply(a, g.Amount, g.Currency, l.now()), nil)
+		if err != nil || w.it == nil {
+			return nil, err
+		}
+		refund, err := table.ReadRefund(w.it)
+		if err != nil {
+			return nil, sale.AsInternal(err)
+		}
+		if was = refund.Returned; w.isDone || was.MoneyVersion >= a.V {
+			return &refund, nil
+		}
+		if !left.Again(ctx) {
+			return nil, errRefundChanges
+		}
+	}
+}
+
+// written is what became of a write onto a refund. it is the refund as it is then, nil if there is none. unsure: the
+// write was refused, perhaps because of an earlier try without an answer.
+type written struct {
+	it             table.Item
+	isDone, unsure bool
+}
+
+// writeReturned writes onto a refund what is known of its money, if it still says what it was, and others with it. A
+// refund that is due again is noted in its sale's listing in the same transaction, because a count may have forgotten
+// it.
+func (l *Ledger) writeReturned(
+	ctx context.Context, key table.Item, saleID string, was, after sale.Returned, others table.Item,
+) (written, error) {
+	const is = "attribute_exists(pk)"
+	if was.IsDue() || !after.IsDue() {
+		u := table.UpdateReturned(key, is, was, after, others)
+		u.Return = types.ReturnValueAllNew
+		it, unsure, err := l.table.UpdateWithin(ctx, table.MaxTries, u)
+		if refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err); isRefused {
+			return written{it: refused.Item, unsure: unsure}, nil
+		}
+		return written{it: it, isDone: err == nil}, sale.AsInternal(err)
+	}
+	now := table.Millis(l.now())
+	again := table.With(table.Item{"again": now}, others)
+	actions := []types.TransactWriteItem{l.table.Action(table.UpdateReturned(key, is, was, after, again))}
+	if saleID != "" {
+		actions = append(actions, l.table.Action(table.Update{
+			Key: table.ListingKey(saleID), Expr: "SET #refundAt = :now", If: is, Values: table.Item{":now": now},
+		}))
+	}
+	reasons, err := l.table.RetryTransaction(ctx, actions...)
+	switch {
+	case reasons == nil && err != nil:
+		return written{}, err
+	case reasons == nil:
+		it, err := l.item(ctx, key)
+		return written{it: it, isDone: true}, err
+	case !table.Failed(reasons[0]):
+		return written{}, sale.AsInternal(err)
+	}
+	return written{it: reasons[0].Item}, nil
+}
+
+// applyToClaim reports whether the payment goes back: a cancellation or a recall came first.
+func (l *Ledger) applyToClaim(ctx context.Context, a sale.Account, g table.Guard) (goesBack bool, err error) {
+	o, err := l.Order(ctx, g.OrderID)
+	if sale.CodeOf(err) == sale.OrderNotFound { // it is archived
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	s, err := l.existing(ctx, table.MaxTries, o.SaleID)
+	if err != nil {
+		return false, internalIfMissing(err)
+	}
+	of := &ordered{o, s}
+	var was sale.Returned
+	for left := l.table.UpTo(table.MaxTries); ; {
+		after := was.Apply(a, g.Amount, g.Currency, l.now())
+		u := table.UpdateReturned(of.claimKey(), "#payment = :payment", was, after, nil)
+		u.Return, u.Values[":payment"] = types.ReturnValueAllNew, table.S(a.Payment)
+		claim, _, err := l.table.UpdateWithin(ctx, table.MaxTries, u)
+		refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
+		if isRefused {
+			claim = refused.Item
+		} else if err != nil {
+			return false, sale.AsInternal(err)
+		}
+		r := table.Read(claim)
+		if r.OptionalText("payment") != a.Payment {
+			return false, sale.Fail(sale.Busy, errors.New("the claim is not where it was")) // its user is being erased
+		}
+		held, err := table.ReadReturned(claim)
+		if err != nil {
+			return false, sale.AsInternal(err)
+		}
+		if was = held; !isRefused || was.MoneyVersion >= a.V {
+			return slices.Contains(r.OptionalTexts("refunds"), a.Payment), sale.AsInternal(r.Err)
+		}
+		if !left.Again(ctx) {
+			return false, sale.Fail(sale.Busy, errors.New("the claim changes all the time"))
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package table
+
+import (
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+// What became of a payment, as its guard says.
+const (
+	FatePaid   = "paid"
+	FateRefund = "refund-due"
+)
+
+// Guard is a payment's guard: its fate, and the report that decided it.
+type Guard struct {
+	Fate     string
+	SaleID   string // "" if the order is unknown
+	OrderID  uint64 // as the payment named it
+	Amount   int64
+	Currency string
+}
+
+func GuardOf(p sale.Payment, saleID, fate string) Guard {
+	return Guard{Fate: fate, SaleID: saleID, OrderID: p.OrderID, Amount: p.Amount, Currency: p.Currency}
+}
+
+func GuardItem(payment string, g Guard, at time.Time) Item {
+	it := With(PaymentKey(payment), Item{
+		"fate": S(g.Fate), "amount": N(g.Amount), "currency": S(g.Currency), "at": Millis(at),
+	})
+	if g.SaleID != "" {
+		it["saleId"] = S(g.SaleID)
+	}
+	if g.OrderID != 0 {
+		it["orderId"] = N(int64(g.OrderID))
+	}
+	return it
+}
+
+func ReadGuard(it Item) (Guard, error) {
+	r := Read(it)
+	g := Guard{
+		Fate: r.Text("fate"), SaleID: r.OptionalText("saleId"), OrderID: uint64(r.OptionalNumber("orderId")),
+		Amount: r.Number("amount"), Currency: r.Text("currency"),
+	}
+	if g.Fate != FatePaid && g.Fate != FateRefund {
+		r.Fail("fate", "paid or refund-due")
+	}
+	return g, r.Err
+}

@@ -1,0 +1,79 @@
+package table
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"flashsale/shared/sale"
+)
+
+// ReadReturned reads what was applied of an account to a claim or a refund.
+func ReadReturned(it Item) (sale.Returned, error) {
+	r := Read(it)
+	return r.returned(), r.Err
+}
+
+func (r *Reader) returned() sale.Returned {
+	return sale.Returned{
+		MoneyVersion: r.OptionalNumber("money"), Back: r.OptionalNumber("back"), Failures: r.OptionalNumber("failures"),
+		Stuck: r.OptionalFlag("stuck"), Disputed: sale.DisputeState(r.OptionalText("disputed")),
+		RefundedAt: r.OptionalTime("refundedAt"),
+	}
+}
+
+// returnedAttributes are those of what was applied; what is zero is absent.
+func returnedAttributes(done sale.Returned) Item {
+	it := Item{}
+	for name, n := range map[string]int64{"money": done.MoneyVersion, "back": done.Back, "failures": done.Failures} {
+		if n != 0 {
+			it[name] = N(n)
+		}
+	}
+	if done.Stuck {
+		it["stuck"] = Yes
+	}
+	if done.Disputed != "" {
+		it["disputed"] = S(string(done.Disputed))
+	}
+	if !done.RefundedAt.IsZero() {
+		it["refundedAt"] = Millis(done.RefundedAt)
+	}
+	return it
+}
+
+// IfReturned is the condition that an item says of the money what was read, with its values. Whatever is written
+// of it changes its version or its mark.
+func IfReturned(was sale.Returned) (condition string, values Item) {
+	condition, values = "attribute_not_exists(#money)", Item{}
+	if was.MoneyVersion != 0 {
+		condition, values[":wasMoney"] = "#money = :wasMoney", N(was.MoneyVersion)
+	}
+	if was.RefundedAt.IsZero() {
+		return condition + " AND attribute_not_exists(#refundedAt)", values
+	}
+	values[":wasRefundedAt"] = Millis(was.RefundedAt)
+	return condition + " AND #refundedAt = :wasRefundedAt", values
+}
+
+// UpdateReturned writes onto an item what follows from the account, if it still says what it was, and whatever is.
+// others are set with it.
+func UpdateReturned(key Item, is string, was, after sale.Returned, others Item) Update {
+	condition, values := IfReturned(was)
+	attributes := returnedAttributes(after)
+	u := Update{Key: key, If: is + " AND " + condition, Values: values, ReturnOld: true}
+	var gone []string
+	for _, name := range slices.Sorted(maps.Keys(returnedAttributes(was))) {
+		if !Has(attributes, name) {
+			gone = append(gone, "#"+name)
+		}
+	}
+	if after.RefundedAt.IsZero() && !was.RefundedAt.IsZero() {
+		gone = append(gone, "#refundedBy")
+	}
+	maps.Copy(attributes, others)
+	if u.set(attributes); len(gone) > 0 {
+		u.Expr += " REMOVE " + strings.Join(gone, ", ")
+	}
+	return u
+}
