@@ -236,12 +236,13 @@ type settlement struct {
 	ReleasedBy string
 	// CancelledAt is of a claim that an operator cancelled after it was paid, Unit of any that it has cancelled.
 	CancelledAt int64
-	RefundedAt  int64 // when its provider was heard to have paid the payment back, or 0
 	Unit        string
 	Refunds     []string // payments of its order that are to be refunded
 	ResentAt    int64    // 0 if its message was never resent
 	Labels      string
 	MinReader   int64
+
+	returned // as long as the payment has no refund
 }
 
 var readClaim = reader("claim", func(f *fields, c *Claim) {
@@ -251,7 +252,8 @@ var readClaim = reader("claim", func(f *fields, c *Claim) {
 	}
 	f.together("paidAt", "payment", "amount", "currency")
 	f.together("releasedAt", "releasedBy")
-	f.with("paidAt", "cancelledAt", "refundedAt")
+	f.with("paidAt", "cancelledAt", "refundedAt", "money")
+	c.returned.check(f)
 	f.with("unit", "cancelledAt")
 	isOther := func(payment string) bool { return payment == c.Payment }
 	f.failIf(len(slices.DeleteFunc(slices.Clone(c.Refunds), isOther)) > maxClaimRefunds, "refunds are more than 20")

@@ -171,17 +171,27 @@ func (p *pass) judgeReleased(k int, s0, s *shardItem) {
 // refundItem is REFUND#<sale>, <provider>#<reference>. The sale is "" if the order is
 // unknown.
 type refundItem struct {
-	Sale, Payment  string
-	OrderID        int64 // 0 if the payment named none
-	User, Reason   string
-	Amount         int64
-	Currency       string
-	Labels         string
-	At, RefundedAt int64 // RefundedAt is 0 while it is due
+	Sale, Payment string
+	OrderID       int64 // 0 if the payment named none
+	User, Reason  string
+	Amount        int64
+	Currency      string
+	Labels        string
+	At, Again     int64 // Again is 0, or since when it is due again
+	returned            // RefundedAt is 0 while it is due
+}
+
+// isDue reports whether it is to be sent: no dispute holds it back.
+func (r *refundItem) isDue() bool {
+	return r.RefundedAt == 0 && r.Disputed != "open" && r.Disputed != "lost"
 }
 
 var readRefund = reader("refund, unknown refund", func(f *fields, r *refundItem) {
-	f.failIf(f.has("refundedAt") && r.RefundedAt < r.At-skew.Milliseconds(), "refundedAt is before at")
+	// What has paid an order may have gone back before that was cancelled.
+	f.failIf(f.has("refundedAt") && r.RefundedAt < r.At-skew.Milliseconds() && !isPaidFor(r.Reason), "refundedAt is before at")
+	f.failIf(f.has("again") && r.Again < r.At-skew.Milliseconds(), "again is before at")
+	f.together("unmarkedBy", "unmarkNote")
+	r.returned.check(f)
 	f.failIf(f.has("refundedBy") && !f.has("refundedAt"), "refundedBy is of no refund that is done")
 	f.failIf(r.Sale != "" && r.User == "", "user is missing")
 })
@@ -205,8 +215,8 @@ func (p *pass) readRefunds(ctx context.Context) error {
 					continue
 				}
 				p.refunds++
-				p.isNoted = p.isNoted || r.At == p.before.listing.RefundAt
-				if r.RefundedAt == 0 {
+				p.isNoted = p.isNoted || r.At == p.before.listing.RefundAt || r.Again != 0 && r.Again == p.before.listing.RefundAt
+				if r.isDue() {
 					p.refundsDue++
 				}
 			}
@@ -221,7 +231,14 @@ func (p *pass) readRefunds(ctx context.Context) error {
 }
 
 func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
-	if err := p.checkRefundGuards(ctx, refunds); err != nil || p.buckets == 0 {
+	if err := p.checkRefundGuards(ctx, refunds); err != nil {
+		return err
+	}
+	told := slices.DeleteFunc(slices.Clone(refunds), func(r refundItem) bool { return r.Money == 0 })
+	err := lookUp(ctx, p, told, func(r refundItem) key { return accountKey(r.Payment) }, func(r refundItem, it item) {
+		p.checkMoney(r.Payment, r.Amount, r.Currency, r.returned, true, it)
+	})
+	if err != nil || p.buckets == 0 {
 		return err
 	}
 	orders := make([]int64, len(refunds))
@@ -260,7 +277,7 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	if r.Sale != "" {
 		p.checkLabels(about, "the refund of "+r.Payment, r.Labels)
 	}
-	latest := max(r.At, r.RefundedAt)
+	latest := max(r.At, r.Again, r.RefundedAt)
 	p.findIf(latest > p.Now().Add(skew).UnixMilli(), "P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.Payment, clock(latest))
 	if it == nil {
 		p.findIf(r.Sale != "", "P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.Payment, r.OrderID)
@@ -310,6 +327,9 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 	for _, c := range claims {
 		if c.Payment != "" {
 			keys = append(keys, guardKey(c.Payment))
+			if c.Money != 0 {
+				keys = append(keys, accountKey(c.Payment))
+			}
 			if p.before.sale.RecalledAt != 0 && !slices.Contains(c.Refunds, c.Payment) {
 				keys = append(keys, key{"REFUND#" + p.saleID, c.Payment})
 			}
@@ -333,6 +353,10 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 				c.OrderID, c.User, c.Payment)
 		} else if c.PaidAt != 0 && r.Reason != recalled {
 			p.open(c)
+		}
+		if c.Money != 0 {
+			isLast := !slices.Contains(c.Refunds, c.Payment)
+			p.checkMoney(c.Payment, c.Amount, c.Currency, c.returned, isLast, found[accountKey(c.Payment)])
 		}
 		it := found[guardKey(c.Payment)]
 		if it == nil {

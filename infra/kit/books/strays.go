@@ -18,14 +18,14 @@ func (p *pass) readStrays(ctx context.Context) (err error) {
 	}
 	s := strays{pass: p, exist: map[string]bool{}, listed: map[string]bool{}, named: map[string]string{}}
 	p.whyNoScan, err = p.scan(ctx, func(items []item) error {
-		s.orders, s.guards, s.barred = nil, nil, nil
+		s.orders, s.guards, s.barred, s.accounts = nil, nil, nil, nil
 		for _, it := range items {
 			s.take(it)
 		}
 		if p.buckets == 0 { // there is neither the sale nor its creation, which is a finding
 			return nil
 		}
-		return cmp.Or(p.checkGuards(ctx, s.guards), p.checkBars(ctx, s.barred), p.checkOwners(ctx, s.orders))
+		return cmp.Or(p.checkGuards(ctx, s.guards), p.checkBars(ctx, s.barred), p.checkOwners(ctx, s.orders), p.checkAccounts(ctx, s.accounts))
 	})
 	if err != nil || p.whyNoScan != "" {
 		return err
@@ -50,6 +50,8 @@ type strays struct {
 	orders []Order
 	guards []guardItem
 	barred []barredUser
+
+	accounts []accountItem
 }
 
 // take checks one item.
@@ -82,6 +84,10 @@ func (s *strays) take(it item) {
 	case "guard":
 		if g, problem := readGuard(it); s.belongs(it, g.SaleID, problem) {
 			s.guards = append(s.guards, g)
+		}
+	case "account":
+		if a, problem := readAccount(it); s.belongs(it, a.SaleID, problem) {
+			s.accounts = append(s.accounts, a)
 		}
 	case "barred user":
 		if g, problem := readBarred(it); s.belongs(it, g.SaleID, problem) {
@@ -120,13 +126,13 @@ func (s *strays) name(saleID string, k key) {
 
 // WithoutSales looks for an item of a sale in a table whose list of sales is empty, and says
 // if it could not. A refund of an unknown order is of no sale, and
-// neither is the guard of its payment.
+// neither is the guard of its payment, nor its account.
 func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (found []Finding, notLookedFor []string, err error) {
 	enough := errors.New("an item was found")
 	whyNot, err := (&table{db: db, name: name, full: full}).scan(ctx, func(items []item) error {
 		for _, it := range items {
 			k := keyOf(it)
-			if kind, _ := locate(k); kind != "unknown refund" && (kind != "guard" || isThere(it, "saleId")) {
+			if kind, _ := locate(k); kind != "unknown refund" && (kind != "guard" && kind != "account" || isThere(it, "saleId")) {
 				found = []Finding{{"P8", "the item " + k.pk + ", " + k.sk + " is there, but the list of sales is empty: nobody reconciles its sale"}}
 				return enough
 			}

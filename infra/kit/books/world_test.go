@@ -302,6 +302,14 @@ func cancelledSale(t *testing.T) *world {
 	w.ReleasesBy(w.Ledger)
 	w.pays("user-5", "pi_5")
 	w.Reports(ledgertest.BackOf("pi_5"))
+	for _, id := range []string{"re_1", "re_2"} { // the mark comes between them
+		w.Pass(time.Minute)
+		w.Reports(ledgertest.MoneyOf("pi_0", sale.RefundReport{ID: id, State: sale.RefundFailed, Amount: 1}))
+		w.Succeeds(nil, w.Ledger.MarkRefunds(w.Ctx, "moutai", []string{"stripe#pi_0"}, "kim")[0].Err)
+		w.Reports(ledgertest.MoneyOf("pi_0", sale.RefundReport{ID: id, State: sale.RefundDone, Amount: 1}))
+	}
+	w.Reports(ledgertest.MoneyOf("pi_0", sale.RefundReport{ID: "re_3", State: sale.RefundFailed, Amount: 1}))
+	w.Reports(ledgertest.MoneyOf("pi_0", sale.RefundReport{ID: "re_4", State: sale.RefundStuck, Amount: 1}))
 	w.Confirmed(w.buy(6, 2))
 	w.Pass(2 * time.Minute)
 	return w
