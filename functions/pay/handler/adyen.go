@@ -190,15 +190,8 @@ func (a *adyenSettings) read(body []byte) ([]report, error) {
 func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 	about, reference := a.about(i)
 	switch {
-	case about == paidBack && !i.isPlain():
-		about = refunded
-	case about == paidBack && i.EventCode == "REFUND": // perhaps of a part
-		if one, err := i.report(about, reference); err == nil && one.payment.Amount != 0 {
-			return one, nil
-		}
-		about = refunded
-	case about == paidBack:
-		return report{payment: sale.Payment{Reference: reference}, about: about}, nil
+	case about == refunded || about == notBack || about == disputed:
+		return report{payment: sale.Payment{Reference: reference}, money: i.money(about), about: about}, nil
 	case about == ours && (!i.isPlain() || !i.isNamed()):
 		// A shop that captures names the order once more, and none names it with a colon: it is lost here otherwise.
 		if about = foreign; a.PaidBy == adyenCaptured || i.isNamed() {
@@ -207,7 +200,7 @@ func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 	case about == ours && i.Amount.Value != nil && *i.Amount.Value == 0: // a card was looked at
 		about = free
 	case about == ours:
-		return i.report(about, reference)
+		return i.payment(reference)
 	}
 	return report{payment: sale.Payment{Reference: reference}, about: about}, nil
 }
@@ -216,9 +209,9 @@ func (a *adyenSettings) readItem(i *adyenItem) (report, error) {
 // hyphens separate references (reference of the Checkout API's payments, version 72).
 func (i *adyenItem) isNamed() bool { _, _, named := orderOf(i.MerchantReference); return named }
 
-// report returns the item's amount and, of a payment, its order.
-func (i *adyenItem) report(about subject, reference string) (report, error) {
-	one := report{payment: sale.Payment{Reference: reference, Currency: i.Amount.Currency}, about: about}
+// payment returns the item's payment and its order.
+func (i *adyenItem) payment(reference string) (report, error) {
+	one := report{payment: sale.Payment{Reference: reference, Currency: i.Amount.Currency}, about: ours}
 	if i.Amount.Value == nil {
 		return one, unreadable(errNoAmount)
 	}
@@ -227,10 +220,73 @@ func (i *adyenItem) report(about subject, reference string) (report, error) {
 		return one, sale.Refusef(sale.InvalidRequest,
 			"the amount must be a multiple of 100, as all of Adyen's in %s", p.Currency)
 	}
-	if about == ours {
-		p.SaleID, p.OrderID, _ = orderOf(i.MerchantReference)
-	}
+	p.SaleID, p.OrderID, _ = orderOf(i.MerchantReference)
 	return one, nil
+}
+
+// money returns what an item says of money that went back, did not, or is disputed: nil if that is not of a payment,
+// or not of an amount. Every report of a refund has the refund's pspReference, also REFUND_FAILED. Adyen's OpenAPI does
+// not say so, but others find the refund by it (handle_failed_refund in saleor/payment/gateways/adyen/webhooks.py of
+// github.com/saleor/saleor; connectors/adyen.rs of github.com/juspay/connector-service). Of a dispute it is documented:
+// docs.adyen.com/risk-management/disputes-api/dispute-notifications, 2026-05-25.
+func (i *adyenItem) money(about subject) *sale.MoneyReport {
+	if i.OriginalReference == "" || !i.isPlain() {
+		return nil
+	}
+	// The merchantReference of a refund or a cancellation may be its own, that of a dispute is the payment's.
+	m := &sale.MoneyReport{MayBeOurs: about != disputed || i.isNamed()}
+	refund := &sale.RefundReport{ID: i.PSPReference, State: sale.RefundDone}
+	if about == notBack {
+		refund.State = sale.RefundFailed
+	}
+	switch i.EventCode {
+	case "CANCELLATION", "TECHNICAL_CANCEL", "CANCEL_OR_REFUND": // the latter is of the whole payment, always
+		refund.Whole, m.Refund = true, refund
+		return m
+	case "REFUND", "REFUND_FAILED", "REFUNDED_REVERSED":
+		if i.Amount.Value == nil || *i.Amount.Value == 0 {
+			return nil
+		}
+		isWhole := false
+		refund.Amount, isWhole = currency.FromAdyen(int64(*i.Amount.Value), i.Amount.Currency)
+		if m.Refund, m.Currency = refund, i.Amount.Currency; isWhole {
+			return m
+		}
+	}
+	if stage, known := adyenStages[i.EventCode]; known {
+		stage.ID, m.Dispute = i.PSPReference, &stage
+		return m
+	}
+	return nil
+}
+
+// adyenStages are the events of a dispute in the order of its stages (Webhooks-v1 of github.com/Adyen/adyen-openapi,
+// 2026-07-01). The disputeStatus and the date of an event are not signed. A chargeback has taken the money until it is
+// reversed, and a capture that failed takes back what counted as paid.
+var adyenStages = map[string]sale.DisputeReport{
+	"NOTIFICATION_OF_FRAUD": {State: sale.DisputeAsked}, "REQUEST_FOR_INFORMATION": {State: sale.DisputeAsked},
+	"INFORMATION_SUPPLIED": {State: sale.DisputeAsked}, "ISSUER_COMMENTS": {State: sale.DisputeAsked},
+	"DISPUTE_DEFENSE_PERIOD_ENDED": {State: sale.DisputeAsked},
+
+	"NOTIFICATION_OF_CHARGEBACK":     {State: sale.DisputeOpen, Rank: 1},
+	"DISPUTE_OPENED_WITH_CHARGEBACK": {State: sale.DisputeOpen, Rank: 1},
+	"CHARGEBACK":                     {State: sale.DisputeLost, Rank: 2},
+	"CHARGEBACK_REVERSED":            {State: sale.DisputeWon, Rank: 3},
+	"SECOND_CHARGEBACK":              {State: sale.DisputeLost, Rank: 4},
+
+	"PREARBITRATION_OPEN":             {State: sale.DisputeOpen, Rank: 4},
+	"PREARBITRATION_DECLINED":         {State: sale.DisputeOpen, Rank: 5},
+	"PREARBITRATION_ACCEPTED":         {State: sale.DisputeLost, Rank: 6}, // by the shop
+	"PREARBITRATION_LOST":             {State: sale.DisputeLost, Rank: 6},
+	"PREARBITRATION_ISSUER_WITHDRAWN": {State: sale.DisputeWon, Rank: 6},
+	"PREARBITRATION_WON":              {State: sale.DisputeWon, Rank: 6},
+
+	"SCHEME_ARBITRATION":                {State: sale.DisputeOpen, Rank: 7},
+	"SCHEME_ARBITRATION_LOST":           {State: sale.DisputeLost, Rank: 8},
+	"SCHEME_ARBITRATION_WON":            {State: sale.DisputeWon, Rank: 8},
+	"ISSUER_RESPONSE_TIMEFRAME_EXPIRED": {State: sale.DisputeWon, Rank: 8},
+
+	"CAPTURE_FAILED": {State: sale.DisputeLost},
 }
 
 // about returns what an item is about, and Adyen's reference of the payment. Later events of a dispute lack it in
@@ -250,34 +306,33 @@ func (a *adyenSettings) about(i *adyenItem) (subject, string) {
 		return unpaid, ""
 	case "CANCELLATION", "TECHNICAL_CANCEL", "EXPIRE": // of what was not captured
 		switch {
-		case !done || a.PaidBy == adyenCaptured:
+		case a.PaidBy == adyenCaptured, i.EventCode == "EXPIRE" && !done:
 			return unpaid, ""
-		case i.EventCode == "EXPIRE": // of what rests
-			return refunded, ""
+		case !done:
+			return notBack, reference
 		}
-		return paidBack, reference
-	case "REFUND", "CANCEL_OR_REFUND": // the latter of the whole payment, always
+		return refunded, reference // that which has expired is what rests
+	case "REFUND", "CANCEL_OR_REFUND":
 		if done {
-			return paidBack, reference
+			return refunded, reference
 		}
 		return notBack, reference
 	}
 	if about, known := adyenSubjects[i.EventCode]; known {
 		return about, reference
 	}
-	if strings.Contains(i.EventCode, "CHARGEBACK") || strings.Contains(i.EventCode, "ARBITRATION") ||
-		strings.Contains(i.EventCode, "DISPUTE") {
+	_, isStage := adyenStages[i.EventCode]
+	if isStage || slices.ContainsFunc([]string{"CHARGEBACK", "ARBITRATION", "DISPUTE"}, func(word string) bool {
+		return strings.Contains(i.EventCode, word)
+	}) {
 		return disputed, reference
 	}
 	return unknown, ""
 }
 
-// adyenSubjects are the events whose success says nothing more. A capture that failed takes back what counted as paid.
+// adyenSubjects are the events whose success says nothing more.
 var adyenSubjects = map[string]subject{
 	"REFUND_FAILED": notBack, "REFUNDED_REVERSED": notBack, "REFUND_WITH_DATA": refunded,
-
-	"CAPTURE_FAILED": disputed, "NOTIFICATION_OF_FRAUD": disputed, "REQUEST_FOR_INFORMATION": disputed,
-	"INFORMATION_SUPPLIED": disputed, "ISSUER_COMMENTS": disputed, "ISSUER_RESPONSE_TIMEFRAME_EXPIRED": disputed,
 
 	"AUTHENTICATION": unpaid, "AUTHORISATION_ADJUSTMENT": unpaid, "AUTORESCUE": unpaid, "CANCEL_AUTORESCUE": unpaid,
 	"MANUAL_REVIEW_ACCEPT": unpaid, "MANUAL_REVIEW_REJECT": unpaid, "OFFER_CLOSED": unpaid, "ORDER_CLOSED": unpaid,

@@ -118,17 +118,20 @@ func adyenFates() map[string]fate {
 		"a capture that names the order":  {change("CAPTURE", ours), "paid", "paid"},
 		"a capture that names none":       {change("CAPTURE", members{"merchantReference": nil}), "ignored", "ignored-charge"},
 		"a capture that was refused":      {change("CAPTURE", no), "ignored", "ignored"},
-		"a cancellation":                  {change("CANCELLATION", nil), "ignored-refunded", "ignored"},
-		"a cancellation that was refused": {change("CANCELLATION", no), "ignored", "ignored"},
 		"what rests of it has expired":    {item(members{"eventCode": "EXPIRE"}), "ignored-refunded", "ignored"},
-		"a refund of no order":            {change("REFUND", nil), "ignored-refunded", "ignored-refunded"},
+		"a refund of nothing":             {change("REFUND", members{"amount": yuan(0)}), "ignored-refunded", "ignored-refunded"},
+		"a refund of an amount unsaid":    {change("REFUND", members{"amount": nil}), "ignored-refunded", "ignored-refunded"},
 		"a refund of no whole unit":       {change("REFUND", members{"amount": members{"currency": "ISK", "value": 1}}), "ignored-refunded", "ignored-refunded"},
 		"a refund that names no payment":  {change("REFUND", members{"originalReference": nil}), "ignored-refunded", "ignored-refunded"},
 		"a cancellation that names none":  {change("CANCELLATION", members{"originalReference": ""}), "ignored-refunded", "ignored"},
 		"a refund with a colon":           {change("REFUND", members{"merchantReference": "a:b"}), "ignored-refunded", "ignored-refunded"},
-		"a refund that was refused":       {change("REFUND", no), "ignored-not-back", "ignored-not-back"},
+		"a failure that names no payment": {change("REFUND_FAILED", members{"originalReference": nil}), "ignored-not-back", "ignored-not-back"},
+		"a dispute that names none":       {item(members{"eventCode": "SECOND_CHARGEBACK"}), "ignored-disputed", "ignored-disputed"},
+		"a stage that nobody knows":       {change("CHARGEBACK_ESCALATED", ours), "ignored-disputed", "ignored-disputed"},
+		"a cancellation of no payment":    {change("CANCELLATION", nil), "kept", "ignored"},
 		"a payment of another account":    {item(members{"merchantAccountCode": "Other", "merchantReference": "x-1"}), "ignored", "ignored"},
 		"a dispute of another account":    {change("CHARGEBACK", members{"merchantAccountCode": "Other"}), "ignored", "ignored"},
+		"a refund of another account":     {change("REFUND", members{"merchantAccountCode": "Other"}), "ignored", "ignored"},
 		// A colon in a value may belong to the next one.
 		"one with a colon": {item(members{"merchantReference": "flashsale-moutai-" + orderText + ":1"}), "ignored-charge", "ignored"},
 	} {
@@ -150,7 +153,7 @@ func TestEachItemOfABatchIsRecordedAndCountedAndOneThatFailsHasItRepeated(t *tes
 		busy    bool
 		results []string
 	}{
-		"all are taken":             {[]members{item(nil), again, change("CHARGEBACK", nil)}, "[accepted]", false, []string{"paid", "refund-due", "ignored-disputed"}},
+		"all are taken":             {[]members{item(nil), again, change("CHARGEBACK", nil)}, "[accepted]", false, []string{"paid", "refund-due", "dispute-lost"}},
 		"one twice":                 {[]members{item(nil), item(nil)}, "[accepted]", false, []string{"paid", "repeated"}},
 		"one cannot be":             {[]members{wrong, item(nil)}, "the payment has no valid reference", false, []string{"invalid-request", "paid"}},
 		"one is elsewhere":          {[]members{elsewhere, other, item(nil)}, "another merchant account", false, []string{"invalid-request", "ignored", "paid"}},
@@ -210,7 +213,7 @@ func TestTheReferenceNamesASaleWithHyphens(t *testing.T) {
 		i := adyenItem{MerchantReference: reference}
 		i.Amount.Value, i.Amount.Currency = &amount, "CNY"
 		want.Reference, want.Currency, want.Amount = "p", "CNY", 1
-		if got, err := i.report(ours, "p"); err != nil || got.payment != want {
+		if got, err := i.payment("p"); err != nil || got.payment != want {
 			t.Errorf("%s: got %+v (%v), want %+v", reference, got.payment, err, want)
 		}
 	}

@@ -52,7 +52,7 @@ func newAlipay(s Settings, _ func() time.Time) (provider, error) {
 	}
 	return provider{
 		verify: func(_ *httpapi.Request, body []byte) error { return verifyAlipay(body, keys) },
-		read:   one(func(body []byte) (sale.Payment, subject, error) { return readAlipay(body, &own) }),
+		read:   one(func(body []byte) (report, error) { return readAlipay(body, &own) }),
 	}, nil
 }
 
@@ -159,19 +159,21 @@ func fen(yuan string) (int64, error) {
 }
 
 // readAlipay reads a notification of a trade.
-func readAlipay(body []byte, own *alipaySettings) (p sale.Payment, _ subject, err error) {
+func readAlipay(body []byte, own *alipaySettings) (report, error) {
+	r := report{about: foreign}
 	fields, err := formOf(string(body))
-	p.Reference = fields["trade_no"]
+	r.payment.Reference = fields["trade_no"]
 	switch {
 	case err != nil:
-		return p, foreign, unreadable(err)
+		return r, unreadable(err)
 	case !slices.Contains(own.AppIDs, fields["app_id"]):
-		return p, foreign, sale.Refuse(sale.InvalidRequest,
+		return r, sale.Refuse(sale.InvalidRequest,
 			"the notification is for another app: AlipayKeysArn does not have its app_id")
 	case fields["notify_type"] != "trade_status_sync":
-		return p, unknown, nil
+		r.about = unknown
+		return r, nil
 	case !slices.Contains(own.SellerIDs, fields["seller_id"]):
-		return p, foreign, sale.Refuse(sale.InvalidRequest,
+		return r, sale.Refuse(sale.InvalidRequest,
 			"the notification is for another seller: AlipayKeysArn does not have its seller_id")
 	}
 	isPaid := false
@@ -180,36 +182,40 @@ func readAlipay(body []byte, own *alipaySettings) (p sale.Payment, _ subject, er
 		isPaid = true
 	case "WAIT_BUYER_PAY", "TRADE_CLOSED":
 	default:
-		return p, unknown, nil
+		r.about = unknown
+		return r, nil
 	}
 	back, err := fen(cmp.Or(fields["refund_fee"], "0")) // of all refunds of the trade so far; a payment may have 0.00
-	if err != nil {
-		return p, foreign, unreadable(err)
-	}
-	isBack := back > 0 || fields["gmt_refund"] != ""
-	if !isPaid && !isBack {
-		return p, unpaid, nil
-	}
-	p.Currency = "CNY"
-	if p.Amount, err = fen(fields["total_amount"]); err != nil {
-		return p, foreign, unreadable(err)
-	}
+	code := cmp.Or(fields["trans_currency"], "CNY")
+	saleID, orderID, named := orderOf(fields["passback_params"]) // the shop must escape it, and escaped it is the same
 	switch {
-	case back > 0 && back == p.Amount:
-		return p, paidBack, nil
-	case isBack: // in part, while the trade is still TRADE_SUCCESS
-		return p, refunded, nil
+	case err != nil:
+		return r, unreadable(err)
+	case back > 0: // in part the trade is still TRADE_SUCCESS
+		r.about = refunded
+		r.money = &sale.MoneyReport{Currency: code, Total: &sale.TotalReport{Amount: back, Grows: true}, MayBeOurs: named}
+		return r, nil
+	case fields["gmt_refund"] != "":
+		r.about = refunded
+		return r, nil
+	case !isPaid:
+		r.about = unpaid
+		return r, nil
 	}
-	var named bool
-	p.SaleID, p.OrderID, named = orderOf(fields["passback_params"]) // the shop must escape it, and escaped it is the same
+	p := &r.payment
+	p.SaleID, p.OrderID, p.Currency = saleID, orderID, "CNY"
+	p.Amount, err = fen(fields["total_amount"])
 	switch {
+	case err != nil:
+		return r, unreadable(err)
 	case !named:
-		return p, foreign, nil
-	case cmp.Or(fields["trans_currency"], p.Currency) != p.Currency:
-		return p, foreign, sale.Refuse(sale.InvalidRequest,
+		return r, nil
+	case code != p.Currency:
+		return r, sale.Refuse(sale.InvalidRequest,
 			"the notification is not in CNY: Alipay's overseas trades are not read")
 	}
-	return p, ours, nil
+	r.about = ours
+	return r, nil
 }
 
 // answerAlipay is what Alipay is told: "success", and after anything else it repeats the notification for a day.

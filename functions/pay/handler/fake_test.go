@@ -118,6 +118,12 @@ func membersOf(members ...string) string {
 const succeeded = `{"type":"payment.succeeded","timestamp":"2026-01-01T00:01:00Z","data":{"saleId":"moutai","orderId":"` + orderText +
 	`","paymentId":"pay_1","amount":149900,"currency":"CNY"}}`
 
+// standardMoney is a report of a refund or a dispute of that payment; more replaces members of its data.
+func standardMoney(kind, more string) string {
+	return `{"type":"` + kind + `","timestamp":"2026-01-01T00:01:00Z","data":` +
+		membersOf(`"paymentId":"pay_1","refundId":"r_1","disputeId":"d_1","amount":149900,"currency":"CNY"`, more) + `}`
+}
+
 // post returns a request with a webhook.
 func post(t *testing.T, provider, body string, headers map[string]string) []byte {
 	t.Helper()

@@ -110,12 +110,25 @@ const (
 	orderPaid = "paid"
 	refundDue = "refund-due"
 	ignored   = "ignored"
+	// kept is a report of money of a payment that is not recorded: it may be reported later.
+	kept = "kept"
 	// wrongKind and unverified are never told: such a webhook is refused.
 	wrongKind  = "wrong-kind"
 	unverified = "unverified"
 	// batch is a webhook of several reports, whose fates may differ. Only providers that have
 	// an answer of their own send such.
 	batch = "batch"
+)
+
+// These are the outcomes of reports of money of a recorded payment.
+var (
+	refundOutcomes = map[sale.RefundState]string{
+		sale.RefundDone: "refunded", sale.RefundFailed: "refund-failed", sale.RefundStuck: "refund-stuck",
+	}
+	disputeOutcomes = map[sale.DisputeState]string{
+		sale.DisputeAsked: "dispute-asked", sale.DisputeOpen: "dispute-open",
+		sale.DisputeWon: "dispute-won", sale.DisputeLost: "dispute-lost",
+	}
 )
 
 // lookedAt are counted apart of what is ignored: money may have moved, so that somebody looks.
@@ -202,12 +215,14 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	switch {
 	case one.refused != nil:
 		return outcome{}, one.refused
-	case about != ours && about != otherKind && about != paidBack:
-		return outcome{Outcome: ignored, about: about}, nil
+	case one.money != nil:
+		money := *one.money
+		money.Provider, money.Reference = provider, payment.Reference
+		return h.takeMoney(ctx, money, event)
 	case about == otherKind:
 		return h.takeOtherKind(ctx, payment)
-	case about == paidBack:
-		return h.takePaidBack(ctx, payment, event)
+	case about != ours:
+		return outcome{Outcome: ignored, about: about}, nil
 	}
 	if err := payment.Check(); err != nil {
 		return outcome{}, err
@@ -247,24 +262,37 @@ func (h *Handler) takeOtherKind(ctx context.Context, p sale.Payment) (outcome, e
 			"change it, or put the metadata into the other object only")
 }
 
-// takePaidBack records that the provider has paid a payment back as a whole.
-func (h *Handler) takePaidBack(ctx context.Context, p sale.Payment, event *telemetry.Event) (outcome, error) {
-	r := sale.MoneyReport{
-		Provider: p.Provider, Reference: p.Reference, Currency: p.Currency,
-		Refund: &sale.RefundReport{ID: p.Reference, State: sale.RefundDone, Amount: p.Amount, Whole: p.Amount == 0},
+// takeMoney records what the provider says of money that went back, did not, or is disputed.
+func (h *Handler) takeMoney(ctx context.Context, m sale.MoneyReport, event *telemetry.Event) (outcome, error) {
+	var done outcome
+	switch {
+	case m.Refund != nil:
+		event.Text("refund", m.Refund.ID)
+		done.Outcome = refundOutcomes[m.Refund.State]
+	case m.Dispute != nil:
+		event.Text("dispute", m.Dispute.ID)
+		done.Outcome = disputeOutcomes[m.Dispute.State]
+	default:
+		done.Outcome = refundOutcomes[sale.RefundDone]
 	}
-	if err := r.Check(h.now()); err != nil {
+	if err := m.Check(h.now()); err != nil {
 		return outcome{}, err
 	}
-	done, err := h.ledger.ReportMoney(ctx, r)
+	taken, err := h.ledger.ReportMoney(ctx, m)
+	if taken.TooMany {
+		event.Metric("moneyUncounted", telemetry.Count, 1)
+	}
 	switch {
 	case err != nil:
 		return outcome{}, err
-	case !done.Recorded:
-		return outcome{Outcome: ignored, about: refunded}, nil
+	case !taken.Recorded && taken.Kept:
+		return outcome{Outcome: kept, repeated: !taken.New}, nil
+	case !taken.Recorded:
+		return outcome{Outcome: ignored, about: foreign}, nil
 	}
-	event.Text("saleId", done.SaleID)
-	return outcome{Outcome: string(refunded), repeated: !done.New}, nil
+	event.Text("saleId", taken.SaleID)
+	done.repeated = !taken.New
+	return done, nil
 }
 
 // cancel releases the caller's own claim in a sale.

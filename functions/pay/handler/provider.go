@@ -57,38 +57,41 @@ type outcome struct {
 // without its provider.
 type report struct {
 	payment sale.Payment
-	about   subject
+	// money is what it says of money of that payment that went back, did not, or is disputed, without provider and
+	// reference. Only without it is about asked.
+	money *sale.MoneyReport
+	about subject
 	// refused: the report is not taken, because of this. Others of its batch are.
 	refused error
 }
 
-// subject is what a verified webhook is about. Those that are neither ours, otherKind nor paidBack are
+// subject is what a verified webhook is about. Those that are neither ours nor otherKind are
 // ignored. It is a closed set, whatever types a provider has, because metrics count it.
 type subject string
 
 const (
 	ours      subject = "ours"       // a payment of an order
 	otherKind subject = "other-kind" // a payment of an order, in a kind of event that does not count
-	paidBack  subject = "paid-back"  // a payment that went back as a whole, perhaps of an order
 
 	foreign  subject = "foreign"  // a payment, not of an order of this system
-	unpaid   subject = "unpaid"   // no money came: not yet, or the attempt failed
+	unpaid   subject = "unpaid"   // no money came or went: not yet, or the attempt failed
 	free     subject = "free"     // a session that needed no payment
 	charge   subject = "charge"   // money came, perhaps: charges are not read
-	refunded subject = "refunded" // money went back at the provider, in part or of no order
-	notBack  subject = "not-back" // money that was to go back did not, or came again
-	disputed subject = "disputed"
-	unknown  subject = "unknown" // any other type
+	refunded subject = "refunded" // money went back, of a payment or an amount that is not said
+	notBack  subject = "not-back" // money that was to go back did not, or came again, of a payment that is not said
+	disputed subject = "disputed" // a dispute, of a payment or in a state that is not said
+	unknown  subject = "unknown"  // any other type
 )
 
 // one makes the reader of a provider whose webhooks report one thing each.
-func one(read func(body []byte) (sale.Payment, subject, error)) func([]byte) ([]report, error) {
+func one(read func(body []byte) (report, error)) func([]byte) ([]report, error) {
 	return func(body []byte) ([]report, error) {
-		payment, about, err := read(body)
-		if err != nil && payment.Reference == "" {
+		r, err := read(body)
+		if err != nil && r.payment.Reference == "" {
 			return nil, err
 		}
-		return []report{{payment: payment, about: about, refused: err}}, nil
+		r.refused = err
+		return []report{r}, nil
 	}
 }
 

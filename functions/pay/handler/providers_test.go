@@ -107,8 +107,8 @@ func (f *function) isMet(name string, w fate, request []byte) {
 	if got := f.Logged(f.T, "result"); got != w.result || status != 404 && f.Logged(f.T, "provider") != w.provider {
 		f.T.Errorf("%s: counted as %v, want %s: %s", name, got, w.result, &f.Log)
 	}
-	mayAsk := status/100 != 4 && (!strings.HasPrefix(w.result, "ignored") || w.result == "ignored-refunded")
-	isNew := w.result == "paid" || w.result == "refund-due" || w.result == "refunded"
+	mayAsk := status/100 != 4 && !strings.HasPrefix(w.result, "ignored")
+	isNew := slices.Contains([]string{"paid", "refund-due", "refunded", "refund-failed", "kept"}, w.result)
 	if !mayAsk && calls > 0 || !isNew && f.DB.Dump() != before {
 		f.T.Errorf("%s: %d calls, and the table is\n%s", name, calls, f.DB.Dump())
 	}
@@ -194,12 +194,12 @@ func TestEveryTypeOfEventThatIsNoPaymentIsCounted(t *testing.T) {
 		about func(kind string) subject
 		kinds map[subject]string
 	}{
-		Stripe: {func(kind string) subject { return aboutStripe(kind, "") }, map[subject]string{
+		Stripe: {aboutStripe, map[subject]string{
 			unpaid: "charge.failed charge.expired payment_intent.created payment_intent.payment_failed payment_intent.canceled payment_intent.processing " +
 				"payment_intent.amount_capturable_updated checkout.session.expired checkout.session.async_payment_failed",
 			charge: "charge.succeeded charge.captured charge.pending charge.updated", notBack: "refund.failed",
 			refunded: "charge.refunded charge.refund.updated refund.created refund.updated",
-			disputed: "charge.dispute.created charge.dispute.closed charge.dispute.updated charge.dispute.funds_withdrawn charge.dispute.funds_reinstated",
+			disputed: "charge.dispute.created charge.dispute.closed charge.dispute.updated charge.dispute.funds_withdrawn charge.dispute.funds_reinstated radar.early_fraud_warning.created",
 			unknown:  "invoice.paid customer.created payout.failed account.updated",
 		}},
 		StandardWebhooks: {aboutStandard, map[subject]string{
@@ -207,18 +207,23 @@ func TestEveryTypeOfEventThatIsNoPaymentIsCounted(t *testing.T) {
 			refunded: "refund.succeeded refund.created payment.refunded payment.partially_refunded", unknown: "invoice.paid subscription.active",
 		}},
 		WeChatPay: {aboutWeChatPay, map[subject]string{
-			unpaid: "TRANSACTION.FAIL", notBack: "REFUND.ABNORMAL REFUND.CLOSED", charge: "PAYSCORE.USER_PAID PAYSCORE.USER_CONFIRM",
+			unpaid: "TRANSACTION.FAIL", charge: "PAYSCORE.USER_PAID PAYSCORE.USER_CONFIRM",
 			disputed: "COMPLAINT.CREATE COMPLAINT.STATE_CHANGE", unknown: "COUPON.USE MCHTRANSFER.BILL.FINISHED",
 		}},
 		Adyen: {func(kind string) subject {
-			about, _ := a.about(&adyenItem{EventCode: kind, Success: "true"})
+			i := adyenItem{EventCode: kind, Success: "true", PSPReference: "p", OriginalReference: "o"}
+			about, _ := a.about(&i)
+			if isRead := i.money(about) != nil; about == disputed && isRead != (kind != "CHARGEBACK_ESCALATED") {
+				t.Errorf("Adyen: %s is read as a dispute: %t", kind, isRead)
+			}
 			return about
 		}, map[subject]string{
 			unpaid: "AUTHORISATION AUTHENTICATION AUTHORISATION_ADJUSTMENT AUTORESCUE CANCEL_AUTORESCUE CANCELLATION EXPIRE MANUAL_REVIEW_ACCEPT MANUAL_REVIEW_REJECT " +
 				"OFFER_CLOSED ORDER_CLOSED ORDER_OPENED PENDING POSTPONED_REFUND TECHNICAL_CANCEL VOID_PENDING_REFUND",
 			notBack: "REFUND_FAILED REFUNDED_REVERSED", refunded: "REFUND_WITH_DATA",
 			disputed: "CAPTURE_FAILED CHARGEBACK CHARGEBACK_REVERSED SECOND_CHARGEBACK PREARBITRATION_LOST PREARBITRATION_WON SCHEME_ARBITRATION_LOST SCHEME_ARBITRATION_WON " +
-				"NOTIFICATION_OF_CHARGEBACK NOTIFICATION_OF_FRAUD REQUEST_FOR_INFORMATION INFORMATION_SUPPLIED ISSUER_COMMENTS ISSUER_RESPONSE_TIMEFRAME_EXPIRED DISPUTE_DEFENSE_PERIOD_ENDED",
+				"NOTIFICATION_OF_CHARGEBACK NOTIFICATION_OF_FRAUD REQUEST_FOR_INFORMATION INFORMATION_SUPPLIED ISSUER_COMMENTS ISSUER_RESPONSE_TIMEFRAME_EXPIRED DISPUTE_DEFENSE_PERIOD_ENDED " +
+				"DISPUTE_OPENED_WITH_CHARGEBACK PREARBITRATION_OPEN PREARBITRATION_ACCEPTED PREARBITRATION_DECLINED PREARBITRATION_ISSUER_WITHDRAWN SCHEME_ARBITRATION CHARGEBACK_ESCALATED",
 			foreign: "PAIDOUT_REVERSED PAYOUT_DECLINE PAYOUT_EXPIRE PAYOUT_THIRDPARTY RECURRING_CONTRACT REPORT_AVAILABLE", unknown: "ALARM_4711",
 		}},
 	} {
@@ -287,45 +292,51 @@ func TestWhatIsNotRecordedIsToBeRepeated(t *testing.T) {
 	}
 }
 
-// What goes back is known by the payment, not by what the shop calls its refund; a part of it changes nothing.
-func TestAPaymentThatGoesBackAsAWholeIsMarked(t *testing.T) {
+// Whatever was reported first: the payment, or that it went back. What the shop calls its refund says nothing.
+func TestMoneyThatGoesBackIsKnownByItsPayment(t *testing.T) {
 	paid := usual()
-	const part, at = "ignored-refunded", "2026-01-02 10:00:00"
-	closed := []string{"trade_status", "TRADE_CLOSED", "gmt_refund", at, "refund_fee"}
-	stripes := func(result, more string) fate {
-		return fate{sent{Stripe, stripeEventOf("charge.refunded", `"object":"charge","id":"ch_1","payment_intent":"pi_1","amount":149900,`+
-			`"amount_refunded":149900,"refunded":true,"metadata":{}`, more), nil}, result, "", nil}
+	stripes := func(kind, more string) sent { return sent{Stripe, stripesMoney(kind, more), nil} }
+	wechats := func(more string) sent {
+		return sent{WeChatPay, wechatSealed("REFUND.SUCCESS", wechatRefunded(more), apiV3New, ""), nil}
 	}
-	changed := func(kind string) fate {
-		w := stripes(map[bool]string{true: part, false: "ignored-disputed"}[strings.HasPrefix(kind, "refund")], "")
-		w.body = strings.Replace(w.body, "charge.refunded", kind, 1)
-		return w
-	}
-	for name, all := range map[string][]fate{
-		"Stripe": {stripes(part, ""), paid[Stripe], stripes(part, `"refunded":false,"amount_refunded":100`), stripes(part, `"payment_intent":null`),
-			stripes(part, `"payment_intent":{"id":"pi_1"}`), changed("refund.updated"), changed("charge.dispute.closed"), stripes("refunded", ""), stripes("repeated", ""), stripes("invalid-request", `"payment_intent":" pi_1"`)},
-		"WeChat Pay": {wechatBack("", part), paid[WeChatPay], wechatBack(`"amount":{"total":149900,"refund":100}`, part), wechatBack(`"refund_status":"PROCESSING"`, part), wechatBack(`"amount":{"total":149900,"refund":0}`, part),
-			wechatBack(`"amount":{"total":149900,"refund":149900,"currency":"HKD"}`, part), wechatBack("", "refunded"), wechatBack("", "repeated")},
-		"Alipay": {paid[Alipay], alipays("repeated", "", "notify_time", "2026-01-02 09:01:06"), alipays("repeated", "", "trade_status", "TRADE_FINISHED"),
-			alipays("repeated", "", "total_amount", "1.00"), alipays("refund-due", "", "trade_no", "2026010122001400000000000002"),
-			alipays(part, "", "refund_fee", "500.00", "gmt_refund", at), alipays(part, "", "refund_fee", "1499.01"), alipays("refunded", "", append(closed, "1499.00")...), alipays("repeated", "", append(closed, "1499")...)},
-		"a refund of Adyen's":       {paid[Adyen], adyens("refunded", "", change("REFUND", nil)), adyens("repeated", "", change("REFUND", nil))},
-		"a reversal of Adyen's":     {paid[Adyen], adyens("refunded", "", change("CANCEL_OR_REFUND", members{"amount": yuan(0)}))},
-		"a cancellation of Adyen's": {paid[Adyen], adyens("refunded", "", change("CANCELLATION", members{"amount": nil}))},
-		"refunds of Adyen's that are none of the whole": {paid[Adyen], adyens(part, "", change("REFUND", members{"amount": yuan(1)})), adyens(part, "", change("REFUND", members{"amount": yuan(0)})),
-			adyens(part, "", change("REFUND", members{"amount": members{"currency": "USD", "value": 149900}})),
-			adyens(part, "", change("REFUND", members{"merchantReference": "a:b"}))},
+	adyen := func(one members) sent { return adyens("", "", one).sent }
+	standard := func(kind string) sent { return sent{StandardWebhooks, standardMoney(kind, ""), nil} }
+	for name, tt := range map[string]struct {
+		whole  sent
+		others []sent // a failure of the same refund, if the provider says so
+	}{
+		"Stripe's charge": {stripes("charge.refunded", ""), nil}, "Stripe's refund": {stripes("refund.created", `"amount":149900`), []sent{stripes("refund.failed", `"amount":149900`)}},
+		"WeChat Pay": {wechats(""), nil}, "Alipay": {alipays("", "", "trade_status", "TRADE_CLOSED", "refund_fee", "1499.00").sent, nil},
+		"Standard Webhooks": {standard("refund.succeeded"), []sent{standard("refund.failed")}},
+		"Adyen's refund":    {adyen(change("REFUND", nil)), []sent{adyen(change("REFUND_FAILED", nil))}}, "Adyen's cancellation": {adyen(change("CANCELLATION", members{"amount": nil})), nil},
+		"Adyen's reversal": {adyen(change("CANCEL_OR_REFUND", members{"amount": yuan(0)})), nil},
 	} {
-		owing(t, func(t *testing.T, f *function) {
-			want := false
-			for _, w := range all {
-				f.meets(name, w)
-				want = want || w.result == "refunded"
-			}
-			if c, err := f.Ledger().Claim(t.Context(), testledger.SaleID, testledger.Alice); err != nil || c.State() != sale.Paid || c.RefundedAt.IsZero() == want {
-				t.Errorf("%s: got %+v (%v), want it paid, and marked: %t", name, c, err, want)
-			}
-		})
+		of := paid[tt.whole.provider]
+		is := func(s sent, result string) fate { return fate{s, result, "", nil} }
+		for order, all := range map[string][]fate{
+			"then": {of, is(tt.whole, "refunded"), is(tt.whole, "repeated")}, "before": {is(tt.whole, "kept"), of},
+		} {
+			owing(t, func(t *testing.T, f *function) {
+				isBack := func() bool {
+					c, err := f.Ledger().Claim(t.Context(), testledger.SaleID, testledger.Alice)
+					if err != nil || c.State() != sale.Paid {
+						t.Errorf("%s, %s: got %+v (%v), want it paid", name, order, c, err)
+					}
+					return !c.RefundedAt.IsZero()
+				}
+				for _, w := range all {
+					f.meets(name+", "+order, w)
+				}
+				if !isBack() {
+					t.Errorf("%s, %s: the claim says nothing of its money, want it back", name, order)
+				}
+				for _, s := range tt.others {
+					if f.meets(name+", "+order, is(s, "refund-failed")); isBack() {
+						t.Errorf("%s, %s: the claim says that its money is back, want it due", name, order)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -338,16 +349,14 @@ func TestTheLogNamesThePaymentOfWhatSomebodyMustLookAt(t *testing.T) {
 		return fate{sent{Stripe, strings.Replace(session(""), "checkout.session.completed", kind, 1), nil}, result, "", nil}
 	}
 	for _, w := range []fate{
-		wechats("REFUND.ABNORMAL", wechatRefunded(""), "ignored-not-back"), wechats("REFUND.CLOSED", wechatRefunded(""), "ignored-not-back"),
 		wechats("TRANSACTION.SUCCESS", wechatPaid(`"appid":"wx0000000000000000"`), "invalid-request"),
-		wechats("TRANSACTION.SUCCESS", wechatPaid(`"mchid":"1"`), "invalid-request"),
-		alipays("ignored-refunded", "", "refund_fee", "0.01"), alipays("invalid-request", "", "app_id", "1"),
+		wechats("TRANSACTION.SUCCESS", wechatPaid(`"mchid":"1"`), "invalid-request"), wechats("REFUND.SUCCESS", wechatRefunded(`"refund_status":"PROCESSING"`), "ignored-refunded"),
+		alipays("ignored-refunded", "", "gmt_refund", "2026-01-02 10:00:00"), alipays("invalid-request", "", "app_id", "1"),
 		alipays("invalid-request", "", "seller_id", "1"), alipays("invalid-request", "", "trans_currency", "USD"),
 		{sent{Stripe, strings.Replace(session(""), `"livemode":true`, `"livemode":false`, 1), nil}, "invalid-request", "", nil},
-		stripes("charge.dispute.created", "ignored-disputed"), stripes("refund.created", "ignored-refunded"),
-		stripes("refund.failed", "ignored-not-back"), stripes("charge.refunded", "ignored-refunded"),
-		adyens("ignored-not-back", "", change("REFUND_FAILED", nil)), adyens("ignored-disputed", "", change("CAPTURE_FAILED", nil)),
-		adyens("ignored-disputed", "", change("CHARGEBACK", nil)), adyens("ignored-disputed", "", item(members{"eventCode": "SECOND_CHARGEBACK"})),
+		stripes("charge.dispute.created", "ignored-disputed"), stripes("refund.created", "ignored"),
+		adyens("ignored-refunded", "", change("REFUND", members{"merchantReference": "a:b"})), adyens("ignored-not-back", "", change("REFUND_FAILED", members{"amount": nil})),
+		adyens("ignored-disputed", "", item(members{"eventCode": "SECOND_CHARGEBACK"})),
 	} {
 		owing(t, func(t *testing.T, f *function) {
 			f.meets(w.provider, w)

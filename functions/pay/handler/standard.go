@@ -80,11 +80,13 @@ func isStandards(text string) error {
 	return nil
 }
 
-// standardPayment is the data of the one type that reports a payment.
-type standardPayment struct {
+// standardData is the data of the types that are read: of a payment, of a refund of it, or of a dispute.
+type standardData struct {
 	SaleID    string          `json:"saleId"`
 	OrderID   string          `json:"orderId"`
 	PaymentID string          `json:"paymentId"`
+	RefundID  string          `json:"refundId"`
+	DisputeID string          `json:"disputeId"`
 	Amount    *jsonread.Whole `json:"amount"`
 	Currency  string          `json:"currency"`
 }
@@ -105,30 +107,69 @@ func aboutStandard(kind string) subject {
 	return unknown
 }
 
-func readStandardWebhook(body []byte) (p sale.Payment, _ subject, err error) {
-	var e struct {
-		Type string         `json:"type"`
-		Data jsontext.Value `json:"data"`
+// The types of money that went back, did not, or is disputed.
+var (
+	standardRefunds = map[string]sale.RefundState{
+		"refund.succeeded": sale.RefundDone, "refund.failed": sale.RefundFailed,
 	}
+	standardDisputes = map[string]sale.DisputeState{
+		"dispute.opened": sale.DisputeOpen, "dispute.won": sale.DisputeWon, "dispute.lost": sale.DisputeLost,
+	}
+)
+
+type standardEvent struct {
+	Type      string         `json:"type"`
+	Timestamp string         `json:"timestamp"`
+	Data      jsontext.Value `json:"data"`
+}
+
+func readStandardWebhook(body []byte) (report, error) {
+	r := report{about: foreign}
+	var e standardEvent
 	if err := jsonv2.Unmarshal(body, &e); err != nil {
-		return p, foreign, unreadable(err)
+		return r, unreadable(err)
 	}
 	if e.Type != "payment.succeeded" {
-		return p, aboutStandard(e.Type), nil
+		return e.readOther(), nil
 	}
-	var data standardPayment
-	err = jsonv2.Unmarshal(e.Data, &data)
+	var data standardData
+	err := jsonv2.Unmarshal(e.Data, &data)
 	if err == nil && data.Amount == nil {
 		err = errNoAmount
 	}
 	if err != nil {
-		return p, foreign, unreadable(err)
+		return r, unreadable(err)
 	}
 	// The payment's id, and not the message's: a payment may be reported by several.
-	p = sale.Payment{
+	r.about, r.payment = ours, sale.Payment{
 		Reference: data.PaymentID, Amount: int64(*data.Amount), Currency: strings.ToUpper(data.Currency), SaleID: data.SaleID,
 	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
-	p.OrderID, _ = orderid.Parse(data.OrderID)
-	return p, ours, nil
+	r.payment.OrderID, _ = orderid.Parse(data.OrderID)
+	return r, nil
+}
+
+// readOther reads an event that reports no payment. Other senders' data of these types have other members: of such it
+// reads no money.
+func (e *standardEvent) readOther() report {
+	r := report{about: aboutStandard(e.Type)}
+	var data standardData
+	if jsonv2.Unmarshal(e.Data, &data) != nil || data.PaymentID == "" {
+		return r
+	}
+	at, notRFC3339 := time.Parse(time.RFC3339, e.Timestamp)
+	refundState, isRefund := standardRefunds[e.Type]
+	disputeState, isDispute := standardDisputes[e.Type]
+	m := &sale.MoneyReport{At: at, MayBeOurs: true}
+	switch {
+	case isRefund && data.RefundID != "" && data.Amount != nil:
+		m.Currency = strings.ToUpper(data.Currency)
+		m.Refund = &sale.RefundReport{ID: data.RefundID, State: refundState, Amount: int64(*data.Amount)}
+	case isDispute && data.DisputeID != "" && notRFC3339 == nil:
+		m.Dispute = &sale.DisputeReport{ID: data.DisputeID, State: disputeState, Rank: at.UnixMilli()}
+	default:
+		return r
+	}
+	r.payment.Reference, r.money = data.PaymentID, m
+	return r
 }

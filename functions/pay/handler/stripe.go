@@ -145,12 +145,14 @@ func verifyStripe(header string, body []byte, secrets []string, now time.Time) e
 
 // stripeEvent is read in three steps: only the object of an event about us must have the members of stripePayment.
 type stripeEvent struct {
-	Object   string  `json:"object"`
-	Type     string  `json:"type"`
-	Account  *string `json:"account"` // the connected account; an own event has none
-	Context  *string `json:"context"` // of an organization's endpoint the account
-	Livemode *bool   `json:"livemode"`
-	Data     struct {
+	Object     string         `json:"object"`
+	Type       string         `json:"type"`
+	APIVersion string         `json:"api_version"` // such as 2025-03-31.basil
+	Created    jsontext.Value `json:"created"`     // in seconds, of a thin event a text
+	Account    *string        `json:"account"`     // the connected account; an own event has none
+	Context    *string        `json:"context"`     // of an organization's endpoint the account
+	Livemode   *bool          `json:"livemode"`
+	Data       struct {
 		Object jsontext.Value `json:"object"`
 	} `json:"data"`
 }
@@ -191,16 +193,14 @@ type stripePayment struct {
 	Currency       string          `json:"currency"`
 }
 
-// aboutStripe is what an event that reports no payment is about. Before version 2024-10-28 of Stripe's API most refunds
-// fail without a refund.failed (docs.stripe.com/changelog/acacia/2024-10-28/refund-webhook-update).
-func aboutStripe(kind, status string) subject {
-	isRefund := strings.HasPrefix(kind, "refund.") || strings.HasPrefix(kind, "charge.refund.")
+// aboutStripe is what an event that reports no payment is about.
+func aboutStripe(kind string) subject {
 	switch {
-	case kind == "refund.failed", isRefund && (status == "failed" || status == "canceled"):
+	case kind == "refund.failed":
 		return notBack
-	case isRefund, kind == "charge.refunded":
+	case strings.HasPrefix(kind, "refund."), strings.HasPrefix(kind, "charge.refund"):
 		return refunded
-	case strings.HasPrefix(kind, "charge.dispute."):
+	case strings.HasPrefix(kind, "charge.dispute."), strings.HasPrefix(kind, "radar.early_fraud_warning."):
 		return disputed
 	case kind == "charge.failed", kind == "charge.expired",
 		strings.HasPrefix(kind, "payment_intent."), strings.HasPrefix(kind, "checkout.session."):
@@ -211,71 +211,172 @@ func aboutStripe(kind, status string) subject {
 	return unknown
 }
 
-// readOther reads an event that reports no payment. Its payment is for the log, except of a charge that was refunded as
-// a whole: that has the metadata of its payment's intent, if any, so the payment alone says whether it is ours.
-func readOther(kind string, object jsontext.Value) (p sale.Payment, about subject, err error) {
-	var of struct {
-		PaymentIntent string `json:"payment_intent"`
-		Refunded      bool   `json:"refunded"` // as a whole
-		Status        string `json:"status"`
-	}
-	isUnread := jsonv2.Unmarshal(object, &of) != nil
-	if about = aboutStripe(kind, of.Status); isUnread || about != refunded && about != notBack && about != disputed {
-		return p, about, nil
-	}
-	if p.Reference = of.PaymentIntent; p.Reference != "" && of.Refunded && kind == "charge.refunded" {
-		about = paidBack
-	}
-	return p, about, nil
+// stripeMoney is a refund, a refunded charge, a dispute or a fraud warning.
+type stripeMoney struct {
+	ID             string            `json:"id"`
+	PaymentIntent  string            `json:"payment_intent"`
+	Status         string            `json:"status"` // of a refund and of a dispute
+	Amount         *jsonread.Whole   `json:"amount"`
+	AmountCaptured *jsonread.Whole   `json:"amount_captured"` // of a charge
+	AmountRefunded *jsonread.Whole   `json:"amount_refunded"` // of a charge
+	Currency       string            `json:"currency"`
+	Metadata       map[string]string `json:"metadata"`
 }
 
-func (s *stripeSettings) read(body []byte) (sale.Payment, subject, error) {
+// The states of Stripe's refunds and disputes, as stripe-go v84.4.1 has them; charge_refunded is of old disputes. One
+// that is prevented has become no chargeback.
+var (
+	stripeRefunds = map[string]sale.RefundState{
+		"succeeded": sale.RefundDone, "failed": sale.RefundFailed, "canceled": sale.RefundFailed,
+	}
+	stripeDisputes = map[string]sale.DisputeState{
+		"warning_needs_response": sale.DisputeAsked, "warning_under_review": sale.DisputeAsked,
+		"warning_closed": sale.DisputeAsked, "prevented": sale.DisputeAsked, "charge_refunded": sale.DisputeAsked,
+		"needs_response": sale.DisputeOpen, "under_review": sale.DisputeOpen,
+		"won": sale.DisputeWon, "lost": sale.DisputeLost,
+	}
+)
+
+// readOther reads an event that reports no payment. Of its money it says nothing if it does not say which payment it is
+// of, how much or in which state.
+func (e *stripeEvent) readOther() (r report, err error) {
+	r.about = aboutStripe(e.Type)
+	var of stripeMoney
+	isMoney := r.about == refunded || r.about == notBack || r.about == disputed
+	if !isMoney || jsonv2.Unmarshal(e.Data.Object, &of) != nil || of.PaymentIntent == "" {
+		return r, nil
+	}
+	var created jsonread.Whole
+	_ = jsonv2.Unmarshal(e.Created, &created) // which is 1970 if it is missing, as it never is
+	r.payment.Reference = of.PaymentIntent
+	m := &sale.MoneyReport{At: time.Unix(int64(created), 0).UTC(), MayBeOurs: true}
+	switch {
+	case r.about == disputed:
+		m.Dispute = of.dispute(e.Type, int64(created))
+	case e.Type == "charge.refunded":
+		if m.Total, m.Currency, err = of.total(e.APIVersion); m.Total == nil {
+			r.about = unpaid
+		}
+		// A charge has the metadata of its payment's intent; refunds and disputes have their own.
+		m.MayBeOurs = len(of.Metadata) == 0 || of.Metadata[metaSale] != ""
+	default:
+		if e.Type == "refund.failed" {
+			of.Status = "failed"
+		}
+		m.Refund, m.Currency, err = of.refund()
+		switch stripeRefunds[of.Status] {
+		case sale.RefundFailed:
+			r.about = notBack
+		case "":
+			r.about = unpaid // pending or requires_action
+		}
+	}
+	if m.Refund != nil || m.Total != nil || m.Dispute != nil {
+		r.money = m
+	}
+	return r, err
+}
+
+func (c *stripeMoney) dispute(kind string, created int64) *sale.DisputeReport {
+	state, known := stripeDisputes[c.Status]
+	if strings.HasPrefix(kind, "radar.") {
+		state, known = sale.DisputeAsked, true
+	}
+	if !known {
+		return nil
+	}
+	return &sale.DisputeReport{ID: c.ID, State: state, Rank: created}
+}
+
+func (c *stripeMoney) refund() (*sale.RefundReport, string, error) {
+	state, known := stripeRefunds[c.Status]
+	if !known || c.Amount == nil || *c.Amount == 0 {
+		return nil, "", nil
+	}
+	amount, code, err := minorOfStripe(*c.Amount, c.Currency)
+	return &sale.RefundReport{ID: c.ID, State: state, Amount: amount}, code, err
+}
+
+// total is how much of a charge went back, of what was taken. Before version 2025-03-31 of Stripe's API amount_refunded
+// also counts what a capture in part has released, which was never taken
+// (docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow). It falls
+// again when a refund fails, which refund.failed says (docs.stripe.com/testing#refunds) and no event of the charge.
+func (c *stripeMoney) total(version string) (*sale.TotalReport, string, error) {
+	if c.AmountRefunded == nil {
+		return nil, "", nil
+	}
+	back := *c.AmountRefunded
+	if version < "2025-03-31" && c.Amount != nil && c.AmountCaptured != nil {
+		back -= *c.Amount - *c.AmountCaptured
+	}
+	if back <= 0 {
+		return nil, "", nil
+	}
+	amount, code, err := minorOfStripe(back, c.Currency)
+	return &sale.TotalReport{Amount: amount}, code, err
+}
+
+// minorOfStripe returns an amount of Stripe's in minor units of ISO 4217, and its currency in capitals.
+func minorOfStripe(amount jsonread.Whole, code string) (int64, string, error) {
+	code = strings.ToUpper(code)
+	minor, isWhole := currency.FromStripe(int64(amount), code)
+	if !isWhole {
+		return 0, code, sale.Refusef(sale.InvalidRequest,
+			"the amount must be a multiple of 100, as all of Stripe's in %s", code)
+	}
+	return minor, code, nil
+}
+
+func (s *stripeSettings) read(body []byte) (report, error) {
 	var e stripeEvent
 	if err := jsonv2.Unmarshal(body, &e); err != nil {
-		return sale.Payment{}, foreign, unreadable(err)
+		return report{}, unreadable(err)
 	}
-	p, about, err := s.readEvent(&e)
+	r, err := s.readEvent(&e)
 	theirs := s.theirs(&e)
 	switch {
-	case theirs == nil || err != nil:
-		return p, about, err
-	case about == ours || about == otherKind:
-		return p, foreign, theirs
+	case theirs == nil:
+		return r, err
+	case r.about == ours || r.about == otherKind:
+		return r, theirs
+	case r.about == foreign && err != nil: // perhaps a payment of an order
+		return r, err
 	}
-	return sale.Payment{}, foreign, nil
+	return report{about: foreign}, nil
 }
 
 // readEvent reads an event as if its account and its mode were ours.
-func (s *stripeSettings) readEvent(e *stripeEvent) (p sale.Payment, _ subject, err error) {
+func (s *stripeSettings) readEvent(e *stripeEvent) (report, error) {
+	r := report{about: foreign}
 	// Thin events name their object and no more. If they were ignored, nobody would hear that payments are not recorded.
 	if e.Object == "v2.core.event" {
-		return p, unknown, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: "+
+		return r, sale.Refuse(sale.InvalidRequest, "this is a thin event, which does not say what was paid: "+
 			"choose the snapshot payload for Stripe's event destination")
 	}
 	isCheckout := e.Type == "checkout.session.completed" || e.Type == "checkout.session.async_payment_succeeded"
 	isIntent := e.Type == "payment_intent.succeeded"
 	if !isCheckout && !isIntent {
-		return readOther(e.Type, e.Data.Object)
+		return e.readOther()
 	}
 	var about struct {
 		Metadata map[string]string `json:"metadata"`
 	}
 	if err := jsonv2.Unmarshal(e.Data.Object, &about); err != nil {
-		return p, foreign, unreadable(err)
+		return r, unreadable(err)
 	}
 	if about.Metadata[metaSale] == "" {
-		return p, foreign, nil
+		return r, nil
 	}
 	var object stripePayment
 	if err := jsonv2.Unmarshal(e.Data.Object, &object); err != nil {
-		return p, foreign, unreadable(err)
+		return r, unreadable(err)
 	}
 	// A completed session of a slow method of payment is not paid yet; another event follows.
 	switch {
 	case isCheckout && object.PaymentStatus == "no_payment_required":
-		return p, free, nil
+		return report{about: free}, nil
 	case isCheckout && object.PaymentStatus != "paid":
-		return p, unpaid, nil
+		return report{about: unpaid}, nil
 	}
 	reference, amount := object.ID, object.AmountReceived
 	if isCheckout {
@@ -283,18 +384,16 @@ func (s *stripeSettings) readEvent(e *stripeEvent) (p sale.Payment, _ subject, e
 		reference, amount = object.PaymentIntent, object.AmountTotal
 	}
 	if amount == nil {
-		return p, foreign, unreadable(errNoAmount)
+		return r, unreadable(errNoAmount)
 	}
-	p = sale.Payment{Reference: reference, Currency: strings.ToUpper(object.Currency), SaleID: about.Metadata[metaSale]}
-	var isWhole bool
-	if p.Amount, isWhole = currency.FromStripe(int64(*amount), p.Currency); !isWhole {
-		return p, foreign, sale.Refusef(sale.InvalidRequest,
-			"the amount must be a multiple of 100, as all of Stripe's in %s", p.Currency)
+	p, err := sale.Payment{Reference: reference, SaleID: about.Metadata[metaSale]}, error(nil)
+	if p.Amount, p.Currency, err = minorOfStripe(*amount, object.Currency); err != nil {
+		return report{payment: p, about: foreign}, err
 	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])
 	if isCheckout && s.events == paymentIntentEvents || isIntent && s.events == checkoutEvents {
-		return p, otherKind, nil
+		return report{payment: p, about: otherKind}, nil
 	}
-	return p, ours, nil
+	return report{payment: p, about: ours}, nil
 }

@@ -112,7 +112,7 @@ func stripeFates() map[string]fate {
 	for name, body := range map[string]string{
 		"a payment without our metadata": session(`"metadata":{}`), "an unpaid session": session(`"payment_status":"unpaid"`), "a charge": of("charge.succeeded"),
 		"a free session": session(`"payment_status":"no_payment_required"`), "a dispute": of("charge.dispute.created"), "a failed refund": of("refund.failed"),
-		"a refund as a whole": stripeEventOf("charge.refunded", `"payment_intent":"pi_1","refunded":true`, ""), "another type": of("customer.created"),
+		"a refund as a whole": stripesMoney("charge.refunded", ""), "a refund of a fraction": stripesMoney("refund.created", `"currency":"isk","amount":50`), "another type": of("customer.created"),
 	} {
 		add("ignored", "", map[string]sent{"of an account, " + name: {Stripe, strings.Replace(body, `"livemode":true,`, `"livemode":true,"account":"acct_3",`, 1), nil}})
 	}
@@ -160,13 +160,19 @@ func stripeFates() map[string]fate {
 	}, "STRIPE_EVENTS", "payment_intent")
 	add("ignored-free", "", map[string]sent{"a session that costs nothing": {Stripe, session(`"payment_status":"no_payment_required","payment_intent":null`), nil}})
 	add("ignored-charge", "", map[string]sent{"a charge": {Stripe, of("charge.succeeded"), nil}})
-	add("ignored-refunded", "", map[string]sent{
-		"a refund's change": {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"succeeded"`, ""), nil},
+	add("ignored", "", map[string]sent{
+		"a refund that is under way": {Stripe, stripesMoney("refund.created", `"status":"pending"`), nil}, "a refund that waits for the buyer": {Stripe, stripesMoney("refund.updated", `"status":"requires_action"`), nil},
+		"a capture in part, as a refund": {Stripe, stripesMoney("charge.refunded", `"amount":150000,"amount_refunded":100`), nil},
 	})
-	add("ignored-not-back", "", map[string]sent{ // before Stripe's API of 2024-10-28 most refunds fail in a change alone
-		"a refund's failure": {Stripe, stripeEventOf("charge.refund.updated", `"object":"refund","payment_intent":"pi_1","status":"failed"`, ""), nil},
-		"a refund's end":     {Stripe, stripeEventOf("refund.updated", `"object":"refund","payment_intent":"pi_1","status":"canceled"`, ""), nil},
-	})
+	for kind, result := range map[string]string{"refund.created": "ignored-refunded", "charge.refunded": "ignored-refunded", "refund.failed": "ignored-not-back", "charge.dispute.closed": "ignored-disputed"} {
+		add(result, "", map[string]sent{
+			kind + " of no payment": {Stripe, stripesMoney(kind, `"payment_intent":null`), nil}, kind + " of a payment as an object": {Stripe, stripesMoney(kind, `"payment_intent":{"id":"pi_1"}`), nil},
+		})
+	}
+	add("ignored-disputed", "", map[string]sent{"a dispute in a state that nobody knows": {Stripe, stripesMoney("charge.dispute.updated", `"status":"escalated"`), nil}})
+	for kind, result := range map[string]string{"refund.created": "ignored-refunded", "refund.failed": "ignored-not-back", "dispute.opened": "ignored-disputed", "refund.pending": "ignored-refunded"} {
+		add(result, "", map[string]sent{"another sender's " + kind: {StandardWebhooks, `{"type":"` + kind + `","data":{"refund_id":"r_1","payment_id":"pay_1","paymentId":"pay_1"}}`, nil}})
+	}
 	add("ignored-unknown", "", map[string]sent{ // in a closed set: nothing that is sent becomes a dimension
 		"something from the sender": {Stripe, of("user-4711"), nil},
 	})
@@ -201,6 +207,21 @@ func stripeFates() map[string]fate {
 		})
 	}
 	return all
+}
+
+// stripesMoney is Stripe's event of a refund of 1 yuan, of a whole charge that was refunded, or of a dispute of it, by its kind.
+func stripesMoney(kind, more string) string {
+	members := `"object":"refund","id":"re_1","amount":100,"status":"succeeded"`
+	switch {
+	case kind == "charge.refunded":
+		members = `"object":"charge","id":"ch_1","amount":149900,"amount_captured":149900,"amount_refunded":149900,"refunded":true,"status":"succeeded"`
+	case kind == "refund.failed":
+		members = `"object":"refund","id":"re_1","amount":100,"status":"failed"`
+	case strings.HasPrefix(kind, "charge.dispute."):
+		members = `"object":"dispute","id":"du_1","amount":149900,"charge":"ch_1","status":"needs_response"`
+	}
+	body := stripeEventOf(kind, members+`,"payment_intent":"pi_1","currency":"cny","metadata":{}`, more)
+	return strings.Replace(body, `"livemode":true`, `"livemode":true,"created":1767225606`, 1)
 }
 
 func TestASignatureHolds300SecondsEitherWay(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"flashsale/functions/pay/settings"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -148,7 +149,9 @@ type wechatPayResource struct {
 	MchID         string `json:"mchid"`
 	AppID         string `json:"appid"` // not of a refund
 	TransactionID string `json:"transaction_id"`
+	OutTradeNo    string `json:"out_trade_no"`
 	TradeState    string `json:"trade_state"`   // of a payment
+	RefundID      string `json:"refund_id"`     // of a refund
 	RefundStatus  string `json:"refund_status"` // of a refund
 	Attach        string `json:"attach"`        // see orderOf; missing if the order was made without
 	Amount        struct {
@@ -159,11 +162,9 @@ type wechatPayResource struct {
 	} `json:"amount"`
 }
 
-// aboutWeChatPay is what an event that reports no payment is about.
+// aboutWeChatPay is what an event that is neither a payment nor a refund is about.
 func aboutWeChatPay(kind string) subject {
 	switch {
-	case strings.HasPrefix(kind, "REFUND."): // ABNORMAL, CLOSED
-		return notBack
 	case strings.HasPrefix(kind, "COMPLAINT."):
 		return disputed
 	case strings.HasPrefix(kind, "PAYSCORE."):
@@ -174,54 +175,67 @@ func aboutWeChatPay(kind string) subject {
 	return unknown
 }
 
-func (w *wechatPay) read(body []byte) (p sale.Payment, _ subject, err error) {
+// wechatPayRefunds are the states of a refund. An ABNORMAL one waits for the merchant, who has it paid out to another
+// account under the same refund_id; one that is CLOSED is over (doc/v3/merchant/4012791865).
+var wechatPayRefunds = map[string]sale.RefundState{
+	"SUCCESS": sale.RefundDone, "ABNORMAL": sale.RefundStuck, "CLOSED": sale.RefundFailed,
+}
+
+func (w *wechatPay) read(body []byte) (report, error) {
+	r := report{about: foreign}
 	var n wechatPayNotification
 	if err := jsonv2.Unmarshal(body, &n); err != nil {
-		return p, foreign, unreadable(err)
+		return r, unreadable(err)
 	}
-	if n.EventType != "TRANSACTION.SUCCESS" && n.EventType != "REFUND.SUCCESS" {
-		about := aboutWeChatPay(n.EventType)
-		if about == notBack { // whose payment is for the log only
-			var refund wechatPayResource
-			plain, _ := w.decrypt(&n)
-			_ = jsonv2.Unmarshal(plain, &refund)
-			p.Reference = refund.TransactionID
-		}
-		return p, about, nil
+	isRefund := strings.HasPrefix(n.EventType, "REFUND.")
+	if n.EventType != "TRANSACTION.SUCCESS" && !isRefund {
+		return report{about: aboutWeChatPay(n.EventType)}, nil
 	}
 	plain, err := w.decrypt(&n)
 	if err != nil {
-		return p, foreign, err
+		return r, err
 	}
 	var about wechatPayResource
 	if err := jsonv2.Unmarshal(plain, &about); err != nil {
-		return p, foreign, unreadable(err)
+		return r, unreadable(err)
 	}
+	p := &r.payment
 	p.Reference = about.TransactionID
+	code := cmp.Or(about.Amount.Currency, "CNY")
 	if about.MchID != w.MchID {
-		return p, foreign, errOtherMerchant
+		return r, errOtherMerchant
 	}
-	if n.EventType == "REFUND.SUCCESS" {
-		if about.RefundStatus != "SUCCESS" || about.Amount.Refund == nil || *about.Amount.Refund == 0 {
-			return p, refunded, nil
-		}
-		p.Amount, p.Currency = int64(*about.Amount.Refund), cmp.Or(about.Amount.Currency, "CNY")
-		return p, paidBack, nil
+	if isRefund {
+		r.about, r.money = refunded, about.refund(code)
+		return r, nil
 	}
 	saleID, orderID, named := orderOf(about.Attach)
 	switch {
 	case !named:
-		return p, foreign, nil
+		return r, nil
 	case about.TradeState != "SUCCESS":
-		return p, unpaid, nil
+		r.about = unpaid
+		return r, nil
 	case !slices.Contains(w.AppIDs, about.AppID):
-		return p, foreign, errOtherApp
+		return r, errOtherApp
 	case about.Amount.Total == nil:
-		return p, foreign, unreadable(errNoAmount)
+		return r, unreadable(errNoAmount)
 	}
-	p.SaleID, p.OrderID = saleID, orderID
-	p.Amount, p.Currency = int64(*about.Amount.Total), cmp.Or(about.Amount.Currency, "CNY")
-	return p, ours, nil
+	r.about, p.SaleID, p.OrderID, p.Amount, p.Currency = ours, saleID, orderID, int64(*about.Amount.Total), code
+	return r, nil
+}
+
+// refund returns nil if it does not say in which state it is or how much.
+func (a *wechatPayResource) refund(code string) *sale.MoneyReport {
+	state, known := wechatPayRefunds[a.RefundStatus]
+	if !known || a.Amount.Refund == nil || *a.Amount.Refund == 0 {
+		return nil
+	}
+	_, notAnOrders := orderid.Parse(a.OutTradeNo)
+	return &sale.MoneyReport{
+		Currency: code, MayBeOurs: notAnOrders == nil,
+		Refund: &sale.RefundReport{ID: a.RefundID, State: state, Amount: int64(*a.Amount.Refund)},
+	}
 }
 
 // decrypt returns the resource's text.

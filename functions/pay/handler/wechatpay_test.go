@@ -109,6 +109,7 @@ func wechatFates() map[string]fate {
 		"a service provider's":           of(paid(`"mchid":"","sp_mchid":"1900000109","sub_mchid":"1900000110"`), refused, merchant),
 		"a combined payment":             of(event("TRANSACTION.SUCCESS", `{"combine_mchid":"1900000109","sub_orders":[]}`), refused, merchant),
 		"another merchant's refund":      of(event("REFUND.SUCCESS", wechatRefunded(`"mchid":"1900000110"`)), refused, merchant),
+		"another merchant's failure":     of(event("REFUND.CLOSED", wechatRefunded(`"mchid":"1900000110","refund_status":"CLOSED"`)), refused, merchant),
 		"for another app":                of(paid(`"appid":"wx0000000000000000"`), refused, "does not have its appid"),
 		"without an amount":              of(paid(`"amount":{"currency":"CNY"}`), refused, unread),
 		"an amount of yuan":              of(paid(`"amount":{"total":1499.5,"currency":"CNY"}`), refused, unread),

@@ -49,7 +49,7 @@ func owed(t *testing.T, s handler.Settings, test func(w *testledger.World, ask f
 	})
 }
 
-// What the libraries sign and encrypt is recorded as a payment, and webhooks are refused where they refuse them. Adyen's takes three
+// What the libraries sign and encrypt is recorded as a payment, and then as its refund, and webhooks are refused where they refuse them. Adyen's takes three
 // more, the last ones: a success that is no text, a value that is one, and a signature without its end.
 func TestProvidersLibrariesSignAndVerifyThePaymentsThatAreRecorded(t *testing.T) {
 	argument := fmt.Sprintf(`{"order":%q,"second":%d}`, testledger.AlicesNumber, testledger.Began.Add(6*time.Second).Unix())
@@ -61,6 +61,10 @@ func TestProvidersLibrariesSignAndVerifyThePaymentsThatAreRecorded(t *testing.T)
 	} {
 		var given struct {
 			Settings json.RawMessage
+			Back     struct { // a refund of the whole
+				Body    string
+				Headers map[string]string
+			}
 			Webhooks []struct {
 				Body    string
 				Headers map[string]string
@@ -80,6 +84,13 @@ func TestProvidersLibrariesSignAndVerifyThePaymentsThatAreRecorded(t *testing.T)
 				isPaid, isAccepted := claim.State() == sale.Paid, r.StatusCode/100 == 2 && r.Body == tt.accepted
 				if isPaid != want || isAccepted != want || want && one.Misread != nil {
 					w.T.Errorf("%s: %+v is answered %d %s; paid: %t", provider, one, r.StatusCode, r.Body, isPaid)
+				}
+				if i > 0 {
+					return
+				}
+				r = ask(provider, given.Back.Body, given.Back.Headers)
+				if claim := w.Claim(testledger.Alice); r.StatusCode/100 != 2 || claim.Back != 149900 || claim.RefundedAt.IsZero() {
+					w.T.Errorf("%s: the refund %+v is answered %d %s, and the claim is %+v, want its payment back", provider, given.Back, r.StatusCode, r.Body, claim)
 				}
 			})
 			if one.Valid {

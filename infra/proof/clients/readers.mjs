@@ -89,6 +89,7 @@ const checks = {
     ];
     const valid = (body) => [old, now].some((key) => library(key).checkNotifySignV2(Object.fromEntries(new URLSearchParams(body))));
     return {
+      back: { body: library(now).sdkExecute("alipay.trade.page.pay", { ...fields, trade_status: "TRADE_CLOSED", refund_fee: "1499.00", gmt_refund: "2026-01-02 10:00:00.000" }) },
       settings: { publicKeys: [old, now].map((key) => text(key.publicKey, "spki")), appIds: ["2021000000000001"], sellerIds: ["2088000000000001"] },
       webhooks: bodies.map((body) => ({ body, valid: valid(body) })),
     };
@@ -107,9 +108,13 @@ const checks = {
       trade_state_desc: "支付成功", bank_type: "OTHERS", attach: `flashsale-moutai-${order}`, success_time: "2026-01-01T08:00:06+08:00", payer: { openid: "oUpF8uMuAJO_M2pxb1Q9zNjWeS6o" },
       amount: { total: 149900, payer_total: 149900, currency: "CNY", payer_currency: "CNY" },
     };
-    const body = (key = apiV3[1], aad = "transaction", change = (text) => text, nonce = "zK5CZkzVWhhW") => change(JSON.stringify({
-      id: "6ac3ab14-51ff-5f66-9e3a-d8f2d0f1c9b2", create_time: "2026-01-01T08:00:06+08:00", resource_type: "encrypt-resource", event_type: "TRANSACTION.SUCCESS", summary: "支付成功",
-      resource: { original_type: "transaction", algorithm: "AEAD_AES_256_GCM", ciphertext: AesGcm.encrypt(JSON.stringify(payment), key, nonce, aad), associated_data: aad, nonce },
+    const refund = {
+      mchid: payment.mchid, out_trade_no: order, transaction_id: payment.transaction_id, out_refund_no: "7752501201407033233368018", refund_id: "50200207182018070300011301001",
+      refund_status: "SUCCESS", success_time: "2026-01-02T08:00:06+08:00", user_received_account: "支付用户零钱", amount: { total: 149900, refund: 149900, payer_total: 149900, payer_refund: 149900 },
+    };
+    const body = (key = apiV3[1], aad = "transaction", change = (text) => text, nonce = "zK5CZkzVWhhW", [event, resource] = ["TRANSACTION", payment]) => change(JSON.stringify({
+      id: "6ac3ab14-51ff-5f66-9e3a-d8f2d0f1c9b2", create_time: "2026-01-01T08:00:06+08:00", resource_type: "encrypt-resource", event_type: `${event}.SUCCESS`, summary: "支付成功",
+      resource: { original_type: event.toLowerCase(), algorithm: "AEAD_AES_256_GCM", ciphertext: AesGcm.encrypt(JSON.stringify(resource), key, nonce, aad), associated_data: aad, nonce },
     }));
     const signed = (text, { by = now, named = id, age = 0, ...change } = {}) => {
       const nonce = Formatter.nonce(), timestamp = `${second - age}`;
@@ -136,6 +141,7 @@ const checks = {
       }
     }).find((one) => one);
     return {
+      back: signed(body(apiV3[1], "refund", undefined, undefined, ["REFUND", refund])),
       settings: {
         mchid: payment.mchid, appids: [payment.appid], apiV3Keys: apiV3,
         publicKeys: Object.fromEntries(Object.entries(certs).map(([name, key]) => [name, key.export({ type: "spki", format: "der" }).toString("base64")])),
@@ -187,6 +193,7 @@ const checks = {
       }
     });
     return {
+      back: { body: body(item({ eventCode: "REFUND", originalReference: "QFQTPCQ8HXSKGK82", pspReference: "NC6HT9CRT65ZGN82", merchantReference: "refund-1" })) },
       settings: { hmacKeys: [old, now], merchantAccounts: ["ShopECOM"], live: false, paidBy: "AUTHORISATION" },
       webhooks: bodies.map((body) => {
         const { live, notificationItems } = new NotificationRequest(JSON.parse(body)), { merchantReference, amount } = notificationItems.at(-1);

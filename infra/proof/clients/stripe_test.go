@@ -2,6 +2,7 @@ package clients
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,18 @@ func TestStripesLibrarySignsAndReadsThePaymentsThatAreRecorded(t *testing.T) {
 		}
 		if valid != 11 {
 			t.Errorf("%d signatures are valid, want 11", valid)
+		}
+
+		back := fmt.Appendf(nil, `{"id":"evt_2","object":"event","api_version":"2025-03-31.basil","created":%d,"livemode":true,"type":"refund.created","data":{"object":{`+
+			`"object":"refund","id":"re_1","payment_intent":"pi_1","charge":"ch_1","amount":149900,"currency":"cny","status":"succeeded","metadata":{}}}}`, now.Unix())
+		event, err = webhook.ConstructEventWithOptions(back, sign(back, after, 0), after, webhook.ConstructEventOptions{IgnoreAPIVersionMismatch: true})
+		var refund stripe.Refund
+		if err == nil {
+			err = json.Unmarshal(event.Data.Raw, &refund)
+		}
+		r, claim := answer(back, sign(back, after, 0)), w.Claim(testledger.Alice)
+		if err != nil || event.Type != stripe.EventTypeRefundCreated || refund.Status != stripe.RefundStatusSucceeded || refund.PaymentIntent.ID != "pi_1" || refund.Amount != claim.Back || claim.RefundedAt.IsZero() {
+			t.Errorf("%s of %+v to Stripe's library (%v) is answered %d %s, and the claim is %+v, want its payment back", event.Type, refund, err, r.StatusCode, r.Body, claim)
 		}
 	})
 }
