@@ -26,10 +26,10 @@ type MoneyTaken struct {
 }
 
 // ReportMoney records what a provider says of the money of a payment, whether the payment is known or comes later: in
-// the account of the payment first, and then, if it is known, in its refund due or the claim of the order that stands. A
-// report of an account without a known payment is answered, too: the payment's own report reads the account after it
-// has written its guard, see Pay. So whichever comes second applies the account, and a repeat applies it again, because
-// the first one may have died.
+// its account first, and then, if it is known, on its refund due or the claim of the order that stands. A report of a
+// payment that is not known is answered, too: the payment's own report reads the account after it has written its
+// guard, see Pay. So whichever comes second applies the account, and a repeat applies it again, because the first one
+// may have died.
 //
 // r must have passed Check. It fails with sale.Busy or sale.Internal, and then the provider must report it again.
 func (l *Ledger) ReportMoney(ctx context.Context, r sale.MoneyReport) (MoneyTaken, error) {

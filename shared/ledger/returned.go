@@ -11,8 +11,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// applyKnown applies the account of a payment whose guard was written, if there is one. It must be read after that, each
-// time that the payment is reported: whoever wrote the guard may have died before.
+// applyKnown applies the account of a payment whose guard was written, if there is one. It must be read after that,
+// each time that the payment is reported: whoever wrote the guard may have died before.
 func (l *Ledger) applyKnown(ctx context.Context, payment string, done *Settlement) error {
 	it, err := l.table.Get(ctx, table.AccountKey(payment))
 	if err != nil || it == nil {

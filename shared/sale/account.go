@@ -163,7 +163,7 @@ func (f *AccountRefund) of(paid int64) int64 {
 }
 
 // Back returns how much of a payment of that amount and currency is back, and whether that is the whole. Ids and
-// total tell of the same money, so the larger of both counts. A refund of another currency is not of this payment's money.
+// total tell of the same money, so the larger of both counts. What is of another currency does not.
 //
 // Stripe's total is of a charge event's instant, and a refund that fails later sends none, so a failure of that instant
 // or later is taken off. A second is Stripe's grain: of one second it is taken to have failed after the total.

@@ -66,7 +66,7 @@ const (
 // MoneyOf returns an order's money from its claim and the refund due of the payment that paid it, nil for none.
 func MoneyOf(c Claim, r *Refund) Money {
 	m, known := Money{Paid: c.Amount, Currency: c.Currency}, c.Returned
-	if r != nil && r.MoneyVersion >= c.MoneyVersion { // applied to the claim first, then to the refund; marked is the refund
+	if r != nil && r.MoneyVersion >= c.MoneyVersion { // a mark is on the refund alone
 		known = r.Returned
 	}
 	if r != nil && m.Currency == "" {

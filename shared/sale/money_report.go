@@ -112,11 +112,11 @@ func (r *MoneyReport) Check(heard time.Time) error {
 		kinds, amount, needsCurrency = kinds+1, f.Amount, !f.Whole
 		switch {
 		case !validReportID(f.ID):
-			return Refuse(InvalidRequest, "the refund has no valid id")
+			return Refuse(InvalidRequest, "the report has no valid refund id")
 		case !slices.Contains(refundStates, f.State):
-			return Refuse(InvalidRequest, "the refund has no valid state")
+			return Refuse(InvalidRequest, "the report has no valid state of a refund")
 		case f.Whole && f.Amount != 0:
-			return Refuse(InvalidRequest, "a refund of the whole has no amount")
+			return Refuse(InvalidRequest, "the report is of the whole and of an amount")
 		}
 	}
 	if r.Total != nil {
@@ -126,9 +126,9 @@ func (r *MoneyReport) Check(heard time.Time) error {
 		kinds++
 		switch {
 		case !validReportID(d.ID):
-			return Refuse(InvalidRequest, "the dispute has no valid id")
+			return Refuse(InvalidRequest, "the report has no valid dispute id")
 		case !slices.Contains(disputeStates, d.State):
-			return Refuse(InvalidRequest, "the dispute has no valid state")
+			return Refuse(InvalidRequest, "the report has no valid state of a dispute")
 		}
 	}
 	switch {
@@ -138,7 +138,7 @@ func (r *MoneyReport) Check(heard time.Time) error {
 		return Refuse(InvalidRequest, "the report has no valid amount")
 	case needsCurrency && !validCurrency(r.Currency), r.Currency != "" && !validCurrency(r.Currency):
 		return Refuse(InvalidRequest, "the report has no valid currency")
-	case r.At.After(heard.Add(maxAhead)), !r.At.IsZero() && r.At.Year() < 2000: // it would be the newest for ever, or never
+	case r.At.After(heard.Add(maxAhead)), !r.At.IsZero() && r.At.Year() < 2000: // the newest for ever, or never
 		return Refuse(InvalidRequest, "the report is not of this time")
 	}
 	return nil

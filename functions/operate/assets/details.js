@@ -23,6 +23,7 @@ export const details = {
   "the order was cancelled by %s on %s%s": "订单已由 %s 于 %s 取消%s",
   "the order is %s now; look at it again": "订单现在的状态为 %s；请重新查看",
   "the payment of the order goes back already": "订单的付款已在退还中",
+  "the provider says that the money is back": "支付平台称该款项已退回",
   "no such order": "没有这个订单",
   "no such order in this sale": "此活动中没有这个订单",
   "no such sale": "没有这个活动",

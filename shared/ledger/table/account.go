@@ -111,7 +111,8 @@ func ReadAccount(payment string, it Item) (sale.Account, error) {
 	a.SaleID, a.OrderID = r.OptionalText("saleId"), uint64(r.OptionalNumber("orderId"))
 	a.Refunds = mapped(parsed[map[string]accountRefund](&r, "refunds"), func(f accountRefund) sale.AccountRefund {
 		return sale.AccountRefund{
-			State: f.State, Amount: f.Amount, Currency: f.Currency, Whole: f.Whole, At: instant(f.At), Heard: mapped(f.Heard, instant),
+			State: f.State, Amount: f.Amount, Currency: f.Currency, Whole: f.Whole, At: instant(f.At),
+			Heard: mapped(f.Heard, instant),
 		}
 	})
 	if t := parsed[accountTotal](&r, "total"); Has(it, "total") {
