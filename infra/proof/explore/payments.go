@@ -27,6 +27,16 @@ type paymentPlan struct {
 	paysAt   time.Duration
 	// reports is how often the provider reports each of them.
 	reports int
+	// back has what it says of refunds of them, and how long after paysAt, if not before.
+	back []backPlan
+}
+
+// backPlan is one report of a refund of a payment.
+type backPlan struct {
+	of, refund int
+	state      string
+	amount     int
+	after      time.Duration
 }
 
 // drawPaymentPlan: a third of the buyers never pay, a tenth do in the last second, a tenth
@@ -73,7 +83,39 @@ func drawPaymentPlan(r *rand.Rand) paymentPlan {
 			pays(wrong)
 		}
 	}
+	for of, p := range f.payments {
+		if p.Amount >= 2 && sometimes(r, 0.2) {
+			f.back = append(f.back, drawBack(r, of, p.Amount)...)
+		}
+	}
 	return f
+}
+
+// drawBack draws what a provider says of refunds of a payment: of the whole, of two parts, or of some that fail
+// and are made again. The reports come in any order, some twice, and before that of the payment.
+func drawBack(r *rand.Rand, of, amount int) (all []backPlan) {
+	says := func(refund int, state string, amount int) {
+		for again := true; again; again = sometimes(r, 0.3) {
+			all = append(all, backPlan{of, refund, state, amount, between(r, -time.Minute, 4*time.Minute)})
+		}
+	}
+	fails := func(refund, amount int) {
+		says(refund, "succeeded", amount)
+		says(refund, "failed", amount)
+	}
+	switch r.IntN(4) {
+	case 0:
+		says(0, "succeeded", amount)
+	case 1:
+		says(0, "succeeded", 1)
+		says(1, "succeeded", amount-1)
+	case 2:
+		fails(0, amount)
+	default:
+		fails(0, amount)
+		says(1, "succeeded", amount)
+	}
+	return all
 }
 
 // payOrCancel carries out a buyer's payment plan, as soon as the claim has its order id.
@@ -114,12 +156,43 @@ func (m *runningSale) payOrCancel(b buyer) {
 	for n, p := range f.payments {
 		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_", n), b.user
 		p.NameOrder(m.id, orderID)
+		f.payments[n] = p
 		for i := range f.reports {
 			name := fmt.Sprint(name, " ", n, " ", i)
 			at(name, f.paysAt, func() { m.reportPayment(p, name) })
 		}
 	}
+	for i, one := range f.back {
+		r := harness.RefundReport{
+			Payment: f.payments[one.of], ID: fmt.Sprint("re_", f.payments[one.of].Reference, "_", one.refund), State: one.state, Amount: one.amount,
+		}
+		name := fmt.Sprint(name, " back ", i)
+		at(name, f.paysAt+one.after, func() { m.reportRefund(r, name) })
+	}
 	all.Wait()
+}
+
+// reportRefund reports a refund until that is recorded (P41).
+func (m *runningSale) reportRefund(one harness.RefundReport, who string) {
+	m.n.mu.Lock()
+	m.back[one.Payment] = append(m.back[one.Payment], one)
+	m.n.mu.Unlock()
+	err := one.Deliver(func(request httpapi.Request) (harness.Reply, bool) {
+		r, ok := m.sendWebhook(who, request)
+		m.write("%s reports %s %s: %t %d %s", who, one.ID, one.State, ok, r.Status, r.Body)
+		return r, ok
+	}, func(pause time.Duration) { m.n.wait(who, pause) })
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if errors.Is(err, harness.ErrGivenUp) && !m.n.faultsOff.Load() {
+		m.refundsGivenUp = append(m.refundsGivenUp, one)
+		return
+	}
+	if err != nil {
+		m.watch.violate("%v", err)
+		return
+	}
+	m.watch.counts["money"]++
 }
 
 // sendWebhook sends a webhook. An answer may be lost on its way to the provider.
@@ -214,6 +287,9 @@ func (m *runningSale) finishPayments() {
 	for _, p := range m.givenUp {
 		m.reportPayment(p, m.id+" "+p.ID()+" after all")
 	}
+	for _, r := range m.refundsGivenUp {
+		m.reportRefund(r, m.id+" "+r.ID+" after all")
+	}
 	m.n.wait("director", time.Until(m.watch.payUntil))
 	isOpen := func(c books.Claim) bool { return c.End() == "" }
 	if b := harness.ReadBooks(m.world.DB, m.id); m.draft.late && slices.ContainsFunc(b.Claims, isOpen) {
@@ -231,6 +307,11 @@ func (m *runningSale) finishPayments() {
 	for _, p := range all {
 		known[p.ID()] = true
 		if wrong := p.Check(m.world.DB, m.paid[p], b.Claim(p.User).End()); wrong != "" {
+			m.watch.violate("%s", wrong)
+		}
+	}
+	for p, said := range m.back {
+		if wrong := p.CheckMoney(m.world.DB, said, b.Claim(p.User)); wrong != "" {
 			m.watch.violate("%s", wrong)
 		}
 	}

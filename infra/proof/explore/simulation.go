@@ -56,13 +56,15 @@ type runningSale struct {
 	sentEvents map[int]string // the operator's events, by their number
 
 	// Guarded by the network's lock:
-	withdrawn map[string]int                            // units, by the operator's event
-	supplied  map[string]int                            // units that were added, by the event, or negative
-	applied   map[string]bool                           // the operators' events with an id
-	refused   map[string]bool                           // the operators' events
-	bodies    map[string]string                         // the first acceptance, by user and key
-	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
-	givenUp   []harness.Payment                         // that their providers reported in vain
+	withdrawn      map[string]int                             // units, by the operator's event
+	supplied       map[string]int                             // units that were added, by the event, or negative
+	applied        map[string]bool                            // the operators' events with an id
+	refused        map[string]bool                            // the operators' events
+	bodies         map[string]string                          // the first acceptance, by user and key
+	paid           map[harness.Payment]harness.PaymentAnswer  // recorded payments, and what their providers were told
+	givenUp        []harness.Payment                          // that their providers reported in vain
+	back           map[harness.Payment][]harness.RefundReport // what their providers said of refunds
+	refundsGivenUp []harness.RefundReport
 	// recallKnown is from when every environment knows of the recall; zero while that is not answered.
 	recallKnown time.Time
 	cancelled   map[string]bool      // the operators' cancellations that were answered with success
@@ -189,7 +191,7 @@ func newWorld(n *network, d draft) *simulation {
 		m.sales = append(m.sales, &runningSale{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
 			cancelled: map[string]bool{}, cancelKnown: map[string]time.Time{}, withdrawn: map[string]int{}, supplied: map[string]int{}, applied: map[string]bool{},
-			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
+			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{}, back: map[harness.Payment][]harness.RefundReport{},
 		})
 		m.sales[len(m.sales)-1].watch.late = one.late
 		if one.draw != nil {
@@ -384,12 +386,12 @@ func (j *journal) tail(lines int) string {
 
 // counters are what simulations count, in the order of their last line: operations are the functions'
 // calls to table and queue, paid, refunds and released the orders that were paid, the payments to be
-// refunded and the claims that were released, extended the edits that gave more time, resent the order messages that reconciliation sent again.
+// refunded and the claims that were released, money the reports of refunds, extended the edits that gave more time, resent the order messages that reconciliation sent again.
 // Events are the order events, duplicates how often one was published again. Refused-changes are what a
 // sale does not allow, cancelled-orders those that an operator has cancelled, halves transactions that a restore takes back in part, cut-offs those of the
 // replay, and replayed-ends payments, releases and refunds.
 var counters = []string{
-	"sales", "operations", "faults", "freezes", "paid", "refunds", "released", "resent", "events", "duplicates",
+	"sales", "operations", "faults", "freezes", "paid", "refunds", "money", "released", "resent", "events", "duplicates",
 	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over",
 	"refused-changes", "extended", "cancelled-orders", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	payhandler "flashsale/functions/pay/handler"
+	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/httpapi"
@@ -68,8 +69,15 @@ func (p *Payment) NameOrder(sale string, orderID uint64) {
 
 // webhook returns a maker of requests that report the payment, each signed when it is made.
 func (p Payment) webhook() func() httpapi.Request {
+	return p.signed(func(reported webhook.Payment) ([]byte, error) {
+		return reported.Body(p.Provider, webhook.LocalSecrets[p.Provider], time.Now())
+	})
+}
+
+// signed returns a maker of requests of that body.
+func (p Payment) signed(bodyOf func(webhook.Payment) ([]byte, error)) func() httpapi.Request {
 	reported := webhook.Payment{SaleID: p.Sale, OrderID: p.Order, PaymentID: p.Reference, Amount: int64(p.Amount), Currency: "CNY"}
-	body, err := reported.Body(p.Provider, webhook.LocalSecrets[p.Provider], time.Now())
+	body, err := bodyOf(reported)
 	if err != nil {
 		panic(err) // the provider is one of the two
 	}
@@ -95,19 +103,77 @@ var ErrGivenUp = errors.New("P24: a payment is never recorded")
 // reports false if there was no answer. Any other answer than 200 and "busy" is an error, and
 // so is none at all (ErrGivenUp).
 func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) (PaymentAnswer, error) {
-	request := p.webhook()
+	r, err := deliver(p.ID(), p.webhook(), send, wait)
+	return r.payment, err
+}
+
+func deliver(
+	about string, request func() httpapi.Request, send func(httpapi.Request) (Reply, bool), wait func(time.Duration),
+) (Reply, error) {
 	for i := 0; ; i++ {
 		r, ok := send(request())
 		switch {
 		case ok && r.Status == 200:
-			return r.payment, nil
+			return r, nil
 		case ok && r.Code != "busy":
-			return PaymentAnswer{}, fmt.Errorf("P24: %s is answered %d %s", p.ID(), r.Status, r.Body)
+			return Reply{}, fmt.Errorf("P24: %s is answered %d %s", about, r.Status, r.Body)
 		case i == len(retries):
-			return PaymentAnswer{}, fmt.Errorf("%w: %s", ErrGivenUp, p.ID())
+			return Reply{}, fmt.Errorf("%w: %s", ErrGivenUp, about)
 		}
 		wait(retries[i])
 	}
+}
+
+// RefundReport is what a provider says of a refund of a payment, in the words of its webhook.
+type RefundReport struct {
+	Payment   Payment
+	ID, State string
+	Amount    int
+}
+
+// Deliver is like that of a payment.
+func (r RefundReport) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) error {
+	at := time.Now()
+	part := r.Payment
+	part.Amount = r.Amount
+	request := part.signed(func(reported webhook.Payment) ([]byte, error) {
+		return reported.RefundBody(part.Provider, webhook.LocalSecrets[part.Provider], r.ID, r.State, at)
+	})
+	_, err := deliver(r.ID+" of "+part.ID(), request, send, wait)
+	return err
+}
+
+// CheckMoney compares what a payment's provider has said of its refunds, all of it, with what the payment's refund says
+// of them, or else the claim that it has paid (P41): no order of the reports makes a difference, and a refund that
+// failed is not back (P43). It returns "" if all is right.
+func (p Payment) CheckMoney(db *dynamotest.DB, said []RefundReport, claim books.Claim) string {
+	guard := db.Item(TableName, "PAYMENT#"+p.ID(), "PAYMENT")
+	back, failures, isMarked := claim.Back, claim.Failures, claim.RefundedAt != 0
+	if r := db.Item(TableName, "REFUND#"+Text(guard["saleId"]), p.ID()); r != nil {
+		back, _ = Number(r["back"])
+		failures, _ = Number(r["failures"])
+		_, isMarked = r["refundedAt"]
+	}
+	failed, done := map[string]bool{}, map[string]int64{}
+	for _, r := range said {
+		if r.State == "failed" {
+			failed[r.ID] = true
+		} else {
+			done[r.ID] = int64(r.Amount)
+		}
+	}
+	var want int64
+	for id, amount := range done {
+		if !failed[id] {
+			want += amount
+		}
+	}
+	amount, _ := Number(guard["amount"])
+	if want = min(want, amount); back == want && failures == int64(len(failed)) && isMarked == (want == amount) {
+		return ""
+	}
+	return fmt.Sprintf("P41: of %+v it was said %+v, and the table says that %d is back, %d failed, and the whole is back: %t",
+		p, said, back, failures, isMarked)
 }
 
 // PaymentAnswer is what a provider is told of a payment.

@@ -45,7 +45,7 @@ var recallingPayments = map[string]func(*testing.T, *World){
 		}
 		back := func(users ...string) {
 			for _, user := range users {
-				w.Reports(BackOf("pi_"+user))
+				w.Reports(BackOf("pi_" + user))
 			}
 		}
 		back("dora")

@@ -142,6 +142,28 @@ func (p Payment) Body(provider, secret string, now time.Time) ([]byte, error) {
 	return nil, fmt.Errorf("provider must be %s", strings.Join(Providers, ", "))
 }
 
+// RefundBody is the body of the webhook of Stripe or Standard Webhooks that says at that instant that a refund of the
+// payment has succeeded or failed. The amount and the currency of p are the refund's.
+func (p Payment) RefundBody(provider, secret, id, state string, at time.Time) ([]byte, error) {
+	switch provider {
+	case Stripe:
+		_, livemode := stripeSettings(secret)
+		kind := map[string]string{"succeeded": "refund.updated", "failed": "refund.failed"}[state]
+		return json.Marshal(map[string]any{
+			"id": "evt_" + id + state, "object": "event", "type": kind, "created": at.Unix(), "livemode": livemode,
+			"data": map[string]any{"object": map[string]any{
+				"id": id, "object": "refund", "payment_intent": p.PaymentID, "status": state,
+				"amount": p.counted("ISK UGX", "MGA"), "currency": strings.ToLower(p.Currency),
+			}},
+		})
+	case StandardWebhooks:
+		return json.Marshal(map[string]any{"type": "refund." + state, "timestamp": at.UTC().Format(time.RFC3339), "data": map[string]any{
+			"paymentId": p.PaymentID, "refundId": id, "amount": p.Amount, "currency": p.Currency,
+		}})
+	}
+	return nil, fmt.Errorf("a refund is reported by %s or %s", Stripe, StandardWebhooks)
+}
+
 // counted is the amount as a provider counts it that takes hundredths of the minor unit in some currencies, and hundreds in others.
 func (p Payment) counted(hundredths, hundreds string) int64 {
 	switch code := strings.ToUpper(p.Currency); {
