@@ -23,6 +23,8 @@ type MoneyTaken struct {
 	Kept bool
 	// TooMany: the account knows the most refunds or disputes, and nothing follows from this one.
 	TooMany bool
+	// PaidBack: since this report the whole payment of an order that stands is back. It may be false like New.
+	PaidBack bool
 }
 
 // ReportMoney records what a provider says of the money of a payment, whether the payment is known or comes later: in
@@ -49,7 +51,7 @@ func (l *Ledger) ReportMoney(ctx context.Context, r sale.MoneyReport) (MoneyTake
 		}
 	}
 	done.Recorded, done.SaleID = true, guard.SaleID
-	_, err = l.applyAccount(ctx, account, *guard)
+	_, done.PaidBack, err = l.applyAccount(ctx, account, *guard)
 	return done, err
 }
 

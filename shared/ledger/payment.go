@@ -20,6 +20,8 @@ type Settlement struct {
 	New bool
 	// Contradicts: the payment was recorded before, for another order or another amount.
 	Contradicts bool
+	// PaidBack: as of MoneyTaken, because its money was reported before the payment.
+	PaidBack bool
 
 	guard table.Guard
 }

@@ -22,8 +22,8 @@ func (l *Ledger) applyKnown(ctx context.Context, payment string, done *Settlemen
 	if err != nil {
 		return sale.AsInternal(err)
 	}
-	refund, err := l.applyAccount(ctx, a, done.guard)
-	if err == nil && refund != nil && done.Refund != nil {
+	refund, paidBack, err := l.applyAccount(ctx, a, done.guard)
+	if done.PaidBack = paidBack; err == nil && refund != nil && done.Refund != nil {
 		done.Refund = refund
 	}
 	return err
@@ -31,30 +31,33 @@ func (l *Ledger) applyKnown(ctx context.Context, payment string, done *Settlemen
 
 // applyAccount writes what follows from the account of a known payment onto its refund due, else onto the claim that it
 // has paid, and then onto a refund due that came meanwhile; each unless it knows as much already. It returns the
-// refund, nil if there is none. It notes in the account what its events need: the sale and the order of the payment.
-func (l *Ledger) applyAccount(ctx context.Context, a sale.Account, g table.Guard) (*sale.Refund, error) {
+// refund, nil if there is none, and whether the whole payment of an order that stands is back since this call. It notes
+// in the account what its events need: the sale and the order of the payment.
+func (l *Ledger) applyAccount(
+	ctx context.Context, a sale.Account, g table.Guard,
+) (refund *sale.Refund, paidBack bool, err error) {
 	if !a.IsKnown {
 		known := a
 		known.SaleID, known.OrderID = g.SaleID, g.OrderID
 		if err := l.table.Update(ctx, table.UpdateKnown(known)); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	refund, err := l.applyToRefund(ctx, a, g)
+	refund, err = l.applyToRefund(ctx, a, g)
 	switch {
 	case err != nil || refund != nil:
-		return refund, err
+		return refund, false, err
 	case g.Fate == table.FateRefund:
-		return nil, errRefundHidden
+		return nil, false, errRefundHidden
 	}
-	isCancelled, err := l.applyToClaim(ctx, a, g)
+	isCancelled, paidBack, err := l.applyToClaim(ctx, a, g)
 	if err != nil || !isCancelled {
-		return nil, err
+		return nil, paidBack, err
 	}
 	if refund, err = l.applyToRefund(ctx, a, g); err == nil && refund == nil {
 		err = errRefundHidden
 	}
-	return refund, err
+	return refund, false, err
 }
 
 // applyToRefund returns the refund as it is then, nil if there is none.
@@ -123,18 +126,19 @@ func (l *Ledger) writeReturned(
 	return written{it: reasons[0].Item}, nil
 }
 
-// applyToClaim reports whether the payment goes back: a cancellation or a recall came first.
-func (l *Ledger) applyToClaim(ctx context.Context, a sale.Account, g table.Guard) (goesBack bool, err error) {
+// applyToClaim reports whether the payment goes back, because a cancellation or a recall came first, and whether this
+// call has marked the claim.
+func (l *Ledger) applyToClaim(ctx context.Context, a sale.Account, g table.Guard) (goesBack, marked bool, err error) {
 	o, err := l.Order(ctx, g.OrderID)
 	if sale.CodeOf(err) == sale.OrderNotFound { // it is archived
-		return false, nil
+		return false, false, nil
 	}
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	s, err := l.existing(ctx, table.MaxTries, o.SaleID)
 	if err != nil {
-		return false, internalIfMissing(err)
+		return false, false, internalIfMissing(err)
 	}
 	of := &ordered{o, s}
 	var was sale.Returned
@@ -147,21 +151,23 @@ func (l *Ledger) applyToClaim(ctx context.Context, a sale.Account, g table.Guard
 		if isRefused {
 			claim = refused.Item
 		} else if err != nil {
-			return false, sale.AsInternal(err)
+			return false, false, sale.AsInternal(err)
 		}
 		r := table.Read(claim)
 		if r.OptionalText("payment") != a.Payment {
-			return false, sale.Fail(sale.Busy, errors.New("the claim is not where it was")) // its user is being erased
+			return false, false, sale.Fail(sale.Busy, errors.New("the claim is not where it was")) // its user is being erased
 		}
 		held, err := table.ReadReturned(claim)
 		if err != nil {
-			return false, sale.AsInternal(err)
+			return false, false, sale.AsInternal(err)
 		}
-		if was = held; !isRefused || was.MoneyVersion >= a.V {
-			return slices.Contains(r.OptionalTexts("refunds"), a.Payment), sale.AsInternal(r.Err)
+		if !isRefused || held.MoneyVersion >= a.V {
+			marked = !isRefused && was.RefundedAt.IsZero() && !held.RefundedAt.IsZero()
+			return slices.Contains(r.OptionalTexts("refunds"), a.Payment), marked, sale.AsInternal(r.Err)
 		}
+		was = held
 		if !left.Again(ctx) {
-			return false, sale.Fail(sale.Busy, errors.New("the claim changes all the time"))
+			return false, false, sale.Fail(sale.Busy, errors.New("the claim changes all the time"))
 		}
 	}
 }

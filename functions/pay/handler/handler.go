@@ -231,6 +231,9 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	if s.Contradicts {
 		event.Metric("contradicting", telemetry.Count, 1)
 	}
+	if s.PaidBack {
+		event.Metric("paidBack", telemetry.Count, 1)
+	}
 	switch {
 	case err != nil:
 		return outcome{}, err
@@ -281,6 +284,9 @@ func (h *Handler) takeMoney(ctx context.Context, m sale.MoneyReport, event *tele
 	taken, err := h.ledger.ReportMoney(ctx, m)
 	if taken.TooMany {
 		event.Metric("moneyUncounted", telemetry.Count, 1)
+	}
+	if taken.PaidBack {
+		event.Metric("paidBack", telemetry.Count, 1)
 	}
 	switch {
 	case err != nil:

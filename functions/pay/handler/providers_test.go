@@ -324,8 +324,13 @@ func TestMoneyThatGoesBackIsKnownByItsPayment(t *testing.T) {
 					}
 					return !c.RefundedAt.IsZero()
 				}
+				var rings []any
 				for _, w := range all {
 					f.meets(name+", "+order, w)
+					rings = append(rings, f.Logged(t, "paidBack"))
+				}
+				if want := []any{nil, 1.0, nil}[:len(all)]; !slices.Equal(rings, want) {
+					t.Errorf("%s, %s: it rings that the order's payment is back: %v, want %v", name, order, rings, want)
 				}
 				if !isBack() {
 					t.Errorf("%s, %s: the claim says nothing of its money, want it back", name, order)
