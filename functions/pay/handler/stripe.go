@@ -299,8 +299,10 @@ func (c *stripeMoney) refund() (*sale.RefundReport, string, error) {
 
 // total is how much of a charge went back, of what was taken. Before version 2025-03-31 of Stripe's API amount_refunded
 // also counts what a capture in part has released, which was never taken
-// (docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow). It
-// falls again when a refund fails, which refund.failed says (docs.stripe.com/testing#refunds) and no event of the charge.
+// (docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow).
+//
+// It falls again when a refund fails, of which refund.failed tells and no charge.refunded
+// (docs.stripe.com/testing#refunds).
 func (c *stripeMoney) total(version string) (*sale.TotalReport, string, error) {
 	if c.AmountRefunded == nil {
 		return nil, "", nil
