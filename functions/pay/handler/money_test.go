@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// told is a ledger that is told of money, and answers with what it is given.
+// toldLedger is told of money, and answers with what it is given.
 type toldLedger struct {
 	Ledger
 	heard []sale.MoneyReport
@@ -88,13 +89,13 @@ func wechatMoneyFates() map[string]moneyFate {
 	}
 	const id = "50200207182018070300011301001"
 	done := refundOf(id, sale.RefundDone, 149900)
-	elsewhere, dollars := done, done
-	elsewhere.MayBeOurs, dollars.Currency = false, "HKD"
+	elsewhere, abroad := done, done
+	elsewhere.MayBeOurs, abroad.Currency = false, "HKD"
 	return map[string]moneyFate{
 		"a refund":                     of("SUCCESS", "", "refunded", done),
 		"a refund in part":             of("SUCCESS", `,"amount":{"total":149900,"refund":100}`, "refunded", refundOf(id, sale.RefundDone, 100)),
 		"a refund of another number":   of("SUCCESS", `,"out_trade_no":"shop-1"`, "refunded", elsewhere),
-		"a refund in another currency": of("SUCCESS", `,"amount":{"total":149900,"refund":149900,"currency":"HKD"}`, "refunded", dollars),
+		"a refund in another currency": of("SUCCESS", `,"amount":{"total":149900,"refund":149900,"currency":"HKD"}`, "refunded", abroad),
 		"a refund that is stuck":       of("ABNORMAL", "", "refund-stuck", refundOf(id, sale.RefundStuck, 149900)),
 		"a refund that was closed":     of("CLOSED", "", "refund-failed", refundOf(id, sale.RefundFailed, 149900)),
 	}
@@ -122,7 +123,7 @@ func adyenMoneyFates() map[string]moneyFate {
 		return moneyFate{adyens("", "", one).sent, want, result}
 	}
 	const id = "NC6HT9CRT65ZGN82"
-	ours, no := "flashsale-moutai-"+orderText, members{"success": "false"}
+	ours, no := members{"merchantReference": "flashsale-moutai-" + orderText}, members{"success": "false"}
 	done, failed := refundOf(id, sale.RefundDone, 149900), refundOf(id, sale.RefundFailed, 149900)
 	whole := func(state sale.RefundState) sale.MoneyReport {
 		return sale.MoneyReport{Refund: &sale.RefundReport{ID: id, State: state, Whole: true}, MayBeOurs: true}
@@ -131,7 +132,7 @@ func adyenMoneyFates() map[string]moneyFate {
 	pesos.Currency = "CLP"
 	other := disputeOf(id, sale.DisputeLost, 2)
 	other.MayBeOurs = false
-	all := map[string]moneyFate{
+	return map[string]moneyFate{
 		"a refund":                        of(change("REFUND", nil), "refunded", done),
 		"a refund in part":                of(change("REFUND", members{"amount": yuan(1)}), "refunded", refundOf(id, sale.RefundDone, 1)),
 		"a refund in hundredths":          of(change("REFUND", members{"amount": members{"currency": "CLP", "value": 149900}}), "refunded", pesos),
@@ -143,19 +144,41 @@ func adyenMoneyFates() map[string]moneyFate {
 		"a reversal":                      of(change("CANCEL_OR_REFUND", members{"amount": yuan(0)}), "refunded", whole(sale.RefundDone)),
 		"a cancellation that was refused": of(change("CANCELLATION", no), "refund-failed", whole(sale.RefundFailed)),
 		"a dispute of something else":     of(change("CHARGEBACK", nil), "dispute-lost", other),
+		"a dispute":                       of(change("CHARGEBACK", ours), "dispute-lost", disputeOf(id, sale.DisputeLost, 2)),
+		"a fraud notice":                  of(change("NOTIFICATION_OF_FRAUD", ours), "dispute-asked", disputeOf(id, sale.DisputeAsked, 0)),
+		"a capture that failed":           of(change("CAPTURE_FAILED", ours), "dispute-lost", disputeOf(id, sale.DisputeLost, 0)),
 	}
-	for state, stages := range map[sale.DisputeState]string{
-		sale.DisputeAsked: "NOTIFICATION_OF_FRAUD:0 REQUEST_FOR_INFORMATION:0 INFORMATION_SUPPLIED:0 ISSUER_COMMENTS:0 DISPUTE_DEFENSE_PERIOD_ENDED:0",
-		sale.DisputeOpen:  "NOTIFICATION_OF_CHARGEBACK:1 DISPUTE_OPENED_WITH_CHARGEBACK:1 PREARBITRATION_OPEN:4 PREARBITRATION_DECLINED:5 SCHEME_ARBITRATION:7",
-		sale.DisputeWon:   "CHARGEBACK_REVERSED:3 PREARBITRATION_WON:6 PREARBITRATION_ISSUER_WITHDRAWN:6 SCHEME_ARBITRATION_WON:8 ISSUER_RESPONSE_TIMEFRAME_EXPIRED:8",
-		sale.DisputeLost:  "CAPTURE_FAILED:0 CHARGEBACK:2 SECOND_CHARGEBACK:4 PREARBITRATION_LOST:6 PREARBITRATION_ACCEPTED:6 SCHEME_ARBITRATION_LOST:8",
+}
+
+// Adyen's documentation has these courses of a dispute; its events may come in any order.
+func TestADisputeOfAdyensStandsAsItsLastStageSays(t *testing.T) {
+	const reversed = "NOTIFICATION_OF_CHARGEBACK CHARGEBACK INFORMATION_SUPPLIED CHARGEBACK_REVERSED "
+	for stages, want := range map[string]sale.DisputeState{
+		"NOTIFICATION_OF_FRAUD": sale.DisputeAsked, "REQUEST_FOR_INFORMATION INFORMATION_SUPPLIED DISPUTE_DEFENSE_PERIOD_ENDED": sale.DisputeAsked,
+		"NOTIFICATION_OF_CHARGEBACK INFORMATION_SUPPLIED": sale.DisputeOpen, "DISPUTE_OPENED_WITH_CHARGEBACK ISSUER_COMMENTS": sale.DisputeOpen,
+		"NOTIFICATION_OF_CHARGEBACK CHARGEBACK DISPUTE_DEFENSE_PERIOD_ENDED": sale.DisputeLost, reversed: sale.DisputeWon,
+		reversed + "ISSUER_RESPONSE_TIMEFRAME_EXPIRED": sale.DisputeWon, reversed + "SECOND_CHARGEBACK": sale.DisputeLost,
+		reversed + "PREARBITRATION_WON": sale.DisputeWon, reversed + "PREARBITRATION_LOST": sale.DisputeLost,
+		reversed + "PREARBITRATION_OPEN": sale.DisputeOpen, reversed + "PREARBITRATION_OPEN PREARBITRATION_ACCEPTED": sale.DisputeLost,
+		reversed + "PREARBITRATION_OPEN PREARBITRATION_DECLINED":                                            sale.DisputeOpen,
+		reversed + "PREARBITRATION_OPEN PREARBITRATION_DECLINED PREARBITRATION_ISSUER_WITHDRAWN":            sale.DisputeWon,
+		reversed + "PREARBITRATION_OPEN PREARBITRATION_DECLINED SCHEME_ARBITRATION":                         sale.DisputeOpen,
+		reversed + "PREARBITRATION_OPEN PREARBITRATION_DECLINED SCHEME_ARBITRATION SCHEME_ARBITRATION_WON":  sale.DisputeWon,
+		reversed + "PREARBITRATION_OPEN PREARBITRATION_DECLINED SCHEME_ARBITRATION SCHEME_ARBITRATION_LOST": sale.DisputeLost,
 	} {
-		for stage := range strings.FieldsSeq(stages) {
-			code, rank, _ := strings.Cut(stage, ":")
-			all[code] = of(change(code, members{"merchantReference": ours}), "dispute-"+string(state), disputeOf(id, state, int64(rank[0]-'0')))
+		codes := strings.Fields(stages)
+		for range 2 {
+			var account sale.Account
+			for _, code := range codes {
+				i := adyenItem{EventCode: code, PSPReference: "dispute", OriginalReference: "payment"}
+				account.Take(*i.money(disputed), time.Time{})
+			}
+			if got := account.Disputed(); got != want {
+				t.Errorf("%s: the dispute is %s, want %s", codes, got, want)
+			}
+			slices.Reverse(codes)
 		}
 	}
-	return all
 }
 
 func standardMoneyFates() map[string]moneyFate {
