@@ -28,6 +28,9 @@ type detail struct {
 	User          string            `json:"user,omitzero"`
 	State         sale.ClaimState   `json:"state,omitzero"`
 	Payment       string            `json:"payment,omitzero"`
+	RefundID      string            `json:"refundId,omitzero"`
+	DisputeID     string            `json:"disputeId,omitzero"`
+	Dispute       sale.DisputeState `json:"dispute,omitzero"`
 	ReleasedBy    sale.ReleasedBy   `json:"releasedBy,omitzero"`
 	Unit          sale.Unit         `json:"unit,omitzero"`
 	Reason        sale.RefundReason `json:"reason,omitzero"`
@@ -56,8 +59,8 @@ type detail struct {
 func Detail(e sale.Event) []byte {
 	d := detail{
 		SchemaVersion: schemaVersion, ID: e.ID, OccurredAt: instant(e.OccurredAt), SaleID: e.SaleID, ClaimID: e.ClaimID,
-		User: e.User, State: e.State, Payment: e.Payment, ReleasedBy: e.ReleasedBy, Unit: e.Unit, Reason: e.Reason,
-		Currency: e.Currency, Labels: e.Labels.List(),
+		User: e.User, State: e.State, Payment: e.Payment, RefundID: e.RefundID, DisputeID: e.DisputeID, Dispute: e.Dispute,
+		ReleasedBy: e.ReleasedBy, Unit: e.Unit, Reason: e.Reason, Currency: e.Currency, Labels: e.Labels.List(),
 	}
 	if e.OrderID != 0 {
 		d.OrderID = orderid.String(e.OrderID)

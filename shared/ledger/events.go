@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +79,9 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 		return nil, sale.AsInternal(err)
 	}
 	events = slices.DeleteFunc(events, func(e sale.Event) bool {
-		return slices.ContainsFunc(earlier, func(h sale.Event) bool { return h.Type == e.Type })
+		return slices.ContainsFunc(earlier, func(h sale.Event) bool {
+			return h.ID == e.ID || h.Type == e.Type && e.Type == sale.EventSoldOut // whose id has the sale's version
+		})
 	})
 	for i := range events {
 		if events[i].Type == sale.EventSoldOut {
@@ -89,16 +92,20 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 }
 
 // Events passes to report the events of a sale's orders, of its refunds due, of its trail, of
-// its roll and of its end, as they are in the table, a page at a time. With the sale id "" these
-// are the refunds due of unknown orders. What a sale had sold out is not in the table. An event
+// its roll and of its end, and of the money of all these payments, as they are in the table, a page at a time. With the
+// sale id "" these are the refunds due of unknown orders. What a sale had sold out is not in the table. An event
 // may be passed twice if a call is repeated. Events fails with sale.SaleNotFound,
 // sale.Busy or report's error; and in the end with sale.NewerVersion or sale.Internal if
 // there are items that cannot be read.
 func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.Event) error) error {
 	var unreadable []error
 	reportItems := func(items []table.Item) error {
+		accounts, err := l.accountsOf(ctx, items)
+		if err != nil {
+			return err
+		}
 		var events []sale.Event
-		for _, it := range items {
+		for _, it := range slices.Concat(items, accounts) {
 			its, err := eventsOf(it)
 			if err != nil {
 				unreadable = append(unreadable, fmt.Errorf("%v: %w", table.IdentityOf(it), err))
@@ -149,6 +156,25 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 	return cmp.Or(reportItems(refunds), sale.AsInternal(errors.Join(unreadable...)))
 }
 
+// accountsOf returns the accounts of the payments of claims and refunds, as far as one was applied to them.
+func (l *Ledger) accountsOf(ctx context.Context, items []table.Item) ([]table.Item, error) {
+	var keys []table.Item
+	for _, it := range items {
+		if !table.Has(it, "money") {
+			continue
+		}
+		id, r := table.IdentityOf(it), table.Reader{Item: it}
+		payment := r.OptionalText("payment")
+		if strings.HasPrefix(id.PK, "REFUND#") {
+			payment = id.SK
+		}
+		if !slices.Contains(r.OptionalTexts("refunds"), payment) { // or else it is read with its refund
+			keys = append(keys, table.AccountKey(payment))
+		}
+	}
+	return l.table.BatchGet(ctx, table.PatientTries, keys, true)
+}
+
 // eventsOf returns every event that must have happened to the item, none of a nil item.
 func eventsOf(it table.Item) ([]sale.Event, error) {
 	id := table.IdentityOf(it)
@@ -161,6 +187,12 @@ func eventsOf(it table.Item) ([]sale.Event, error) {
 	case kind == "REFUND":
 		r, err := table.ReadRefund(it)
 		return []sale.Event{eventOfRefund(r)}, err
+	case kind+"#" == table.AccountPKHead:
+		a, err := table.ReadAccount(strings.TrimPrefix(id.PK, table.AccountPKHead), it)
+		if err != nil || !a.IsKnown {
+			return nil, err
+		}
+		return eventsOfAccount(a), nil
 	case kind == "SALE" && id.SK == "SALE":
 		s, err := table.ReadSale(it)
 		if err != nil || !s.SoldOut() {
@@ -243,4 +275,38 @@ func eventOfRefund(r sale.Refund) sale.Event {
 		SaleID: r.SaleID, OrderID: r.OrderID, User: r.User, Payment: r.Payment, Reason: r.Reason, Amount: r.Amount,
 		Currency: r.Currency, Labels: r.Labels,
 	}
+}
+
+// eventsOfAccount returns what was heard of a payment's money, in the order of its ids. Of totals only the last one is
+// kept.
+func eventsOfAccount(a sale.Account) (events []sale.Event) {
+	add := func(t sale.EventType, about string, at time.Time, e sale.Event) {
+		e.Type, e.ID, e.OccurredAt = t, string(t)+":"+a.Payment+":"+about, at
+		e.SaleID, e.OrderID, e.Payment = a.SaleID, a.OrderID, a.Payment
+		events = append(events, e)
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.Refunds)) {
+		f := a.Refunds[id]
+		e := sale.Event{RefundID: id}
+		if !f.Whole {
+			e.Amount, e.Currency = f.Amount, f.Currency
+		}
+		if at := f.Heard[sale.RefundDone]; !at.IsZero() {
+			add(sale.EventRefundDone, id, at, e)
+		}
+		if at := f.Heard[sale.RefundFailed]; !at.IsZero() {
+			add(sale.EventRefundFailed, id, at, e)
+		}
+	}
+	if t := a.Total; t.Amount > 0 {
+		add(sale.EventRefundDone, "total-"+strconv.FormatInt(t.Amount, 10), t.Heard,
+			sale.Event{Amount: t.Amount, Currency: t.Currency})
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.Disputes)) {
+		heard := a.Disputes[id].Heard
+		for _, state := range slices.Sorted(maps.Keys(heard)) {
+			add(sale.EventDisputed, id+":"+string(state), heard[state], sale.Event{DisputeID: id, Dispute: state})
+		}
+	}
+	return events
 }

@@ -49,6 +49,7 @@ type AccountTotal struct {
 	Currency string
 	Grows    bool
 	At       time.Time // the provider's; zero if Grows
+	Heard    time.Time // when the amount was first heard
 }
 
 // AccountDispute is one dispute.
@@ -66,7 +67,7 @@ func (a *Account) Take(r MoneyReport, heard time.Time) bool {
 	case r.Refund != nil:
 		changed = a.takeRefund(r, heard)
 	case r.Total != nil:
-		changed = a.takeTotal(r)
+		changed = a.takeTotal(r, heard)
 	case r.Dispute != nil:
 		changed = a.takeDispute(*r.Dispute, heard)
 	}
@@ -97,14 +98,17 @@ func (a *Account) takeRefund(r MoneyReport, heard time.Time) bool {
 	return isNew
 }
 
-func (a *Account) takeTotal(r MoneyReport) bool {
-	told := AccountTotal{Amount: r.Total.Amount, Currency: r.Currency, Grows: r.Total.Grows, At: r.At}
+func (a *Account) takeTotal(r MoneyReport, heard time.Time) bool {
+	told := AccountTotal{Amount: r.Total.Amount, Currency: r.Currency, Grows: r.Total.Grows, At: r.At, Heard: heard}
 	if told.Grows {
 		told.At = time.Time{}
 	}
 	isNewer := cmp.Or(
 		told.At.Compare(a.Total.At), cmp.Compare(told.Amount, a.Total.Amount), cmp.Compare(told.Currency, a.Total.Currency),
 	) > 0
+	if told.Amount == a.Total.Amount && told.Currency == a.Total.Currency {
+		told.Heard = a.Total.Heard
+	}
 	if isNewer {
 		a.Total = told
 	}

@@ -16,6 +16,12 @@ const (
 	EventCancelled EventType = "OrderCancelled"
 	// EventRefundDue: a payment must go back to the buyer.
 	EventRefundDue EventType = "RefundDue"
+	// EventRefundDone: a provider says that money of a payment has gone back.
+	EventRefundDone EventType = "RefundDone"
+	// EventRefundFailed: a refund did not reach its buyer; the shop has the money again.
+	EventRefundFailed EventType = "RefundFailed"
+	// EventDisputed: a payment is disputed, or its dispute has come to another state.
+	EventDisputed EventType = "PaymentDisputed"
 	// EventSoldOut: every shard of a sale was empty. Units may come back.
 	EventSoldOut EventType = "SaleSoldOut"
 	// EventDrained: the sale is over, and each of its orders is finished.
@@ -37,21 +43,27 @@ type Event struct {
 	// one. For SaleSoldOut, of which the item stores none, it is the instant of the change;
 	// for SaleDrained it is when the sale closed.
 	OccurredAt time.Time
-	SaleID     string // "" in the RefundDue of an unknown order
+	SaleID     string // "" in what is about a payment of an unknown order
 	// OrderID, ClaimID, User and State are of an order's event. A RefundDue has the order id
 	// that the payment named, 0 if none, and the user of that order if its sale is known.
 	OrderID uint64
 	ClaimID string
 	User    string
 	State   ClaimState
-	// Payment, provider#reference, is of OrderPaid, OrderCancelled and RefundDue.
+	// Payment, provider#reference, is of OrderPaid, OrderCancelled, RefundDue and of what a provider says of its money.
 	Payment string
+	// RefundID is the provider's, of RefundFailed and RefundDone; "" in a RefundDone whose Amount is all that went back
+	// so far.
+	RefundID string
+	// DisputeID, the provider's, and Dispute are of PaymentDisputed.
+	DisputeID string
+	Dispute   DisputeState
 	// ReleasedBy is of OrderReleased. Unit is of that and of OrderCancelled, if an operator has
 	// cancelled the order.
 	ReleasedBy ReleasedBy
 	Unit       Unit
-	// Reason is of RefundDue. Amount, in minor units, and Currency are of RefundDue, OrderPaid and
-	// OrderCancelled; "" if the item does not have them.
+	// Reason is of RefundDue. Amount, in minor units, and Currency are of RefundDue, OrderPaid, OrderCancelled, RefundDone
+	// and RefundFailed; "" if the item does not have them, as of a refund of the whole.
 	Reason   RefundReason
 	Amount   int64
 	Currency string

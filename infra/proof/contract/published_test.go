@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,11 +29,23 @@ var images = []string{
 	`{"pk":{"S":"SALE#moutai"},"sk":{"S":"SALE"},"name":{"S":"m"},"opensAt":{"N":"1799668800000"},"closesAt":{"N":"1799672400000"},"paused":{"BOOL":false},"changedAt":{"N":"0"},
 	  "seeded":{"N":"1"},"shards":{"N":"1"},"buckets":{"N":"1"},"empty":{"NS":["0"]},"version":{"N":"1"},"state":{"S":"OPEN"}}`,
 	`{"pk":{"S":"SALES"},"sk":{"S":"moutai"},"closesAt":{"N":"1799672400000"},"drained":{"BOOL":true}}`,
+	accountImage(`"saleId":{"S":"moutai"},"orderId":{"N":"542537637888000001"},`), accountImage(``),
 	changeImage("pause", `,"actor":{"S":"ana"},"verified":{"BOOL":true},"note":{"S":"too hot"}`), changeImage("resume", ``), changeImage("reschedule", ``), changeImage("extend", `,"payUntil":{"N":"1799679600000"}`), changeImage("recall", ``), changeImage("call", `,"actor":{"S":"draw"},"note":{"S":"call 1"}`),
 	`{"pk":{"S":"DRAW#moutai"},"sk":{"S":"HEAD"},"roll":{"S":"` + strings.Repeat("0a", 32) + `"},"entrants":{"N":"3"},"round":{"N":"21000000"},"closedAt":{"N":"1799668805000"}}`,
 	`{"pk":{"S":"CHANGES#moutai"},"sk":{"S":"0000000012"},"id":{"S":"d-1"},"action":{"S":"describe"},"at":{"N":"1799668805000"},"call":{"S":"c-1"},"about":{"S":"x"}}`,
 	`{"pk":{"S":"SALE#moutai"},"sk":{"S":"SEED#second"},"units":{"N":"50"},"at":{"N":"1799668805000"},"action":{"S":"add"},"labels":{"S":"sku=A-38"}}`,
 	`{"pk":{"S":"SALE#moutai"},"sk":{"S":"SEED#typo"},"units":{"N":"-50"},"at":{"N":"1799668805000"},"action":{"S":"withdraw"},"actor":{"S":"ana"}}`,
+}
+
+// accountImage is the account of a payment: a refund that was done and has failed, one of the whole, a total, and a
+// dispute in each state.
+func accountImage(of string) string {
+	const at = `1799668805000`
+	quoted := func(text string) string { return strconv.Quote(strings.ReplaceAll(text, "@", at)) }
+	return `{"pk":{"S":"MONEY#stripe#pi_1"},"sk":{"S":"MONEY"},"v":{"N":"7"},` + of +
+		`"refunds":{"S":` + quoted(`{"re_1":{"state":"failed","amount":89900,"currency":"CNY","heard":{"done":@,"failed":@}},"c":{"state":"done","amount":0,"whole":true,"heard":{"done":@}}}`) + `},
+		"total":{"S":` + quoted(`{"amount":89900,"currency":"CNY","heard":@}`) + `},
+		"disputes":{"S":` + quoted(`{"dp_1":{"state":"won","rank":3,"heard":{"asked":@,"open":@,"lost":@,"won":@}}}`) + `}}`
 }
 
 func changeImage(action, more string) string {

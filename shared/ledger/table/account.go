@@ -32,6 +32,7 @@ type (
 		Currency string `json:"currency"`
 		Grows    bool   `json:"grows,omitempty"`
 		At       int64  `json:"at,omitempty"`
+		Heard    int64  `json:"heard"`
 	}
 	accountDispute struct {
 		State sale.DisputeState           `json:"state"`
@@ -50,7 +51,7 @@ func UpdateAccount(a sale.Account, version int64, expiresAt time.Time) Update {
 		}))
 	}
 	if t := a.Total; t != (sale.AccountTotal{}) {
-		attributes["total"] = jsonText(accountTotal{t.Amount, t.Currency, t.Grows, millis(t.At)})
+		attributes["total"] = jsonText(accountTotal{t.Amount, t.Currency, t.Grows, millis(t.At), millis(t.Heard)})
 	}
 	if len(a.Disputes) > 0 {
 		attributes["disputes"] = jsonText(mapped(a.Disputes, func(d sale.AccountDispute) accountDispute {
@@ -116,7 +117,9 @@ func ReadAccount(payment string, it Item) (sale.Account, error) {
 		}
 	})
 	if t := parsed[accountTotal](&r, "total"); Has(it, "total") {
-		a.Total = sale.AccountTotal{Amount: t.Amount, Currency: t.Currency, Grows: t.Grows, At: instant(t.At)}
+		a.Total = sale.AccountTotal{
+			Amount: t.Amount, Currency: t.Currency, Grows: t.Grows, At: instant(t.At), Heard: instant(t.Heard),
+		}
 	}
 	a.Disputes = mapped(parsed[map[string]accountDispute](&r, "disputes"), func(d accountDispute) sale.AccountDispute {
 		return sale.AccountDispute{State: d.State, Rank: d.Rank, Heard: mapped(d.Heard, instant)}

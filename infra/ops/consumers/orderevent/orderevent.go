@@ -26,6 +26,9 @@ type Event struct {
 	User          string    `json:"user"`
 	State         string    `json:"state"`
 	Payment       string    `json:"payment"`
+	RefundID      string    `json:"refundId"`
+	DisputeID     string    `json:"disputeId"`
+	Dispute       string    `json:"dispute"`
 	ReleasedBy    string    `json:"releasedBy"`
 	Reason        string    `json:"reason"`
 	Amount        int64     `json:"amount"` // in minor units

@@ -23,7 +23,7 @@ func TestTheExportSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T
 			}
 			return `"'` + strings.ReplaceAll(text, ";", ";'") + `"`
 		}
-		want := strings.Join([]string{cell("moutai"), cell("523415642750058497"), cell(l.User), l.State, cell(l.Since.Format(time.RFC3339)), cell(l.Payment), amount, cell("sku=0042")}, ",")
+		want := strings.Join([]string{cell("moutai"), cell("523415642750058497"), cell(l.User), l.State, cell(l.Since.Format(time.RFC3339)), cell(l.Payment), amount, cell("sku=0042"), l.Held}, ",")
 		for _, all := range lives.InEveryOrder(l.Events) {
 			w := &warehouse{db: dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"}), table: "Orders"}
 			for _, e := range slices.Concat(lives.Others(), all) {
@@ -35,7 +35,7 @@ func TestTheExportSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T
 			if err := w.export(t.Context(), &out); err != nil {
 				t.Fatal(err)
 			}
-			if got := "\ufeffsale,order,user,state,since,payment,amount,currency,labels\n" + want + "\n"; got != out.String() {
+			if got := "\ufeffsale,order,user,state,since,payment,amount,currency,labels,held\n" + want + "\n"; got != out.String() {
 				t.Fatalf("%s, in the order %v: got\n%s\nwant\n%s", name, all, &out, got)
 			}
 		}

@@ -2,6 +2,7 @@
 package lives
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -27,6 +28,8 @@ type Life struct {
 	Payment string
 	Since   time.Time
 	Refunds int
+	// Held is why the warehouse does not deliver it.
+	Held string
 }
 
 // All are lives by their names.
@@ -44,6 +47,25 @@ func All() map[string]Life {
 		"paid too late":                     life("EXPIRED", released(sale.Expired, sale.ByExpiry), due("pi_1", sale.RefundReleased)),
 		"paid wrongly, and then as asked":   life("PAID", due("pi_2", sale.RefundAmount), paid()),
 		"a refund for a reason of tomorrow": life("PAID", paid(), due("pi_2", "chargeback")),
+	}
+	for name, money := range map[string]struct {
+		held   string
+		events []sale.Event
+	}{
+		"paid back in parts":               {"back", []sale.Event{refunded("pi_1", "re_1", 40000), refunded("pi_1", "re_2", 49900)}},
+		"paid back, as the total says":     {"back", []sale.Event{refunded("pi_1", "", 40000), refunded("pi_1", "", 89900)}},
+		"paid back, whatever was paid":     {"back", []sale.Event{{Type: sale.EventRefundDone, ID: "RefundDone:stripe#pi_1:c", Payment: "stripe#pi_1", RefundID: "c"}}},
+		"paid back, which failed":          {"back", []sale.Event{refunded("pi_1", "re_1", 89900), failed("pi_1", "re_1")}},
+		"a refund that has failed":         {"refund-failed", []sale.Event{failed("pi_1", "re_1")}},
+		"a part is back":                   {"", []sale.Event{refunded("pi_1", "re_1", 40000), refunded("pi_1", "", 40000)}},
+		"another payment is back":          {"", []sale.Event{refunded("pi_11", "re_1", 89900), disputed("pi_1", "d", sale.DisputeAsked)}},
+		"disputed, and another one is won": {"disputed", []sale.Event{disputed("pi_1", "d", sale.DisputeOpen), disputed("pi_1", "e", sale.DisputeWon)}},
+		"disputed and won":                 {"", []sale.Event{disputed("pi_1", "d", sale.DisputeOpen), disputed("pi_1", "d", sale.DisputeWon)}},
+		"disputed, lost and won":           {"disputed", []sale.Event{disputed("pi_1", "d", sale.DisputeLost), disputed("pi_1", "d", sale.DisputeWon)}},
+	} {
+		one := life("PAID", append([]sale.Event{paid()}, money.events...)...)
+		one.Held = money.held
+		all[name] = one
 	}
 	twice := life("RECALLED", due("pi_2", sale.RefundRecalled), due("pi_1", sale.RefundRecalled))
 	twice.Refunds = 1
@@ -75,6 +97,11 @@ func life(state string, after ...sale.Event) Life {
 	for i, e := range append([]sale.Event{confirmed}, after...) {
 		e.SaleID, e.OrderID, e.ClaimID, e.User, e.Labels = "moutai", Order, "C", l.User, "sku=0042"
 		e.OccurredAt = Noon.Add(time.Duration(i) * time.Minute)
+		if e.RefundID+e.DisputeID != "" || e.Type == sale.EventRefundDone {
+			e.ClaimID, e.User, e.Labels = "", "", ""
+			l.Events = append(l.Events, e)
+			continue
+		}
 		l.Events = append(l.Events, e)
 		switch {
 		case e.Reason == sale.RefundCancelled: // OrderCancelled tells of it
@@ -103,6 +130,23 @@ func cancelled() sale.Event {
 
 func due(payment string, reason sale.RefundReason) sale.Event {
 	return sale.Event{Type: sale.EventRefundDue, ID: "RefundDue:moutai:stripe#" + payment, Payment: "stripe#" + payment, Reason: reason, Amount: 89900, Currency: "CNY"}
+}
+
+func refunded(payment, id string, amount int64) sale.Event {
+	return sale.Event{
+		Type: sale.EventRefundDone, ID: fmt.Sprint("RefundDone:stripe#", payment, ":", cmp.Or(id, fmt.Sprint("total-", amount))), Payment: "stripe#" + payment,
+		RefundID: id, Amount: amount, Currency: "CNY",
+	}
+}
+
+func failed(payment, id string) sale.Event {
+	e := refunded(payment, id, 89900)
+	e.Type, e.ID = sale.EventRefundFailed, "RefundFailed:stripe#"+payment+":"+id
+	return e
+}
+
+func disputed(payment, id string, is sale.DisputeState) sale.Event {
+	return sale.Event{Type: sale.EventDisputed, ID: fmt.Sprintf("PaymentDisputed:stripe#%s:%s:%s", payment, id, is), Payment: "stripe#" + payment, DisputeID: id, Dispute: is}
 }
 
 // Delivered is the event as a rule's target gets it.
