@@ -8,6 +8,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -58,7 +59,32 @@ type Claim struct {
 	OrderID    string          `json:"orderId,omitempty"`
 	PayBy      string          `json:"payBy,omitempty"`
 	PaymentURL string          `json:"paymentUrl,omitempty"`
+	Refund     *Money          `json:"refund,omitempty"` // of the order's payment
 	Refunds    []Refund        `json:"refunds,omitempty"`
+}
+
+// Money says what became of the money of a payment. Amounts are in minor units; nobody knows them of the currency XXX.
+type Money struct {
+	Payment    string          `json:"payment"`
+	State      sale.MoneyState `json:"state"`
+	Amount     int64           `json:"amount"` // that was paid
+	Back       int64           `json:"back,omitempty"`
+	Currency   string          `json:"currency"`
+	RefundedAt string          `json:"refundedAt,omitempty"` // since when the whole is back
+}
+
+// MoneyOf converts what is to be said of a payment's money; nil is nothing.
+func MoneyOf(payment string, m sale.Money) *Money {
+	if m.State == sale.MoneyNone {
+		return nil
+	}
+	shown := &Money{
+		Payment: payment, State: m.State, Amount: m.Paid, Back: m.Back, Currency: cmp.Or(m.Currency, "XXX"),
+	}
+	if !m.At.IsZero() {
+		shown.RefundedAt = Time(m.At)
+	}
+	return shown
 }
 
 // Refund is a payment of a claim's order that goes back to the buyer.
@@ -67,7 +93,9 @@ type Refund struct {
 	Reason     sale.RefundReason `json:"reason"`
 	Amount     int64             `json:"amount"` // in minor units
 	Currency   string            `json:"currency"`
-	RefundedAt string            `json:"refundedAt,omitempty"` // absent while it is due
+	RefundedAt string            `json:"refundedAt,omitempty"` // absent while the whole is not back
+	State      sale.MoneyState   `json:"state,omitempty"`      // absent while nothing went back
+	Back       int64             `json:"back,omitempty"`       // in minor units
 }
 
 // RefundsOf converts the refunds of a claim.
@@ -75,17 +103,18 @@ func RefundsOf(refunds []sale.Refund) []Refund {
 	var shown []Refund
 	for _, r := range refunds {
 		s := Refund{Payment: r.Payment, Reason: r.Reason, Amount: r.Amount, Currency: r.Currency}
-		if !r.RefundedAt.IsZero() {
-			s.RefundedAt = Time(r.RefundedAt)
+		if m := MoneyOf(r.Payment, sale.MoneyOf(sale.Claim{}, &r)); m != nil {
+			s.RefundedAt, s.State, s.Back = m.RefundedAt, m.State, m.Back
 		}
 		shown = append(shown, s)
 	}
 	return shown
 }
 
-// ClaimOf converts a claim.
+// ClaimOf converts a claim, without its refunds.
 func ClaimOf(c sale.Claim) Claim {
 	b := Claim{ClaimID: c.ID, SaleID: c.SaleID, State: c.State(), AcceptedAt: Time(c.AcceptedAt)}
+	b.Refund = MoneyOf(c.Payment, sale.MoneyOf(c, nil))
 	if c.OrderID != 0 {
 		b.OrderID = orderid.String(c.OrderID)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"flashsale/shared/draw"
@@ -14,9 +15,9 @@ type Money map[string]Sums
 type Sums struct {
 	// Taken is what the paid orders have paid, those of a recalled sale, too.
 	Taken int64 `json:"taken,omitempty"`
-	// Due is of the refunds that are due, Refunded of those that are marked as done or lost in a dispute; one that an
-	// open dispute holds back is neither. Those of a recalled sale are also
-	// Taken, the others never paid an order, or only one that was cancelled since.
+	// Due is of the refunds that are due, as far as they are not back; not of what an open dispute holds back. Refunded is
+	// all that is back. What paid an order that stands, also of a recalled sale, is Taken, too; the other refunds never
+	// paid an order, or only one that was cancelled since.
 	Due      int64 `json:"due,omitempty"`
 	Refunded int64 `json:"refunded,omitempty"`
 }
@@ -30,24 +31,27 @@ func (m *Money) add(currency string, change func(*Sums)) {
 	(*m)[currency] = one
 }
 
-// take adds the payment of a paid claim. A claim that does not say what was paid was paid by the sale's price.
+// take adds the payment of a paid claim, and what is back of it, unless its refund says that. A claim that does not say
+// what was paid was paid by the sale's price.
 func (m *Money) take(s sale.Sale, c sale.Claim) {
-	amount, currency := c.Amount, c.Currency
-	if currency == "" {
-		amount, currency = s.Price, s.Currency
+	if c.Currency == "" {
+		c.Amount, c.Currency = s.Price, s.Currency
 	}
-	if currency != "" {
-		m.add(currency, func(one *Sums) { one.Taken += amount })
+	if c.Currency == "" {
+		return
 	}
+	m.add(c.Currency, func(one *Sums) {
+		if one.Taken += c.Amount; !slices.Contains(c.Refunds, c.Payment) {
+			one.Refunded += sale.MoneyOf(c, nil).Refunded()
+		}
+	})
 }
 
 func (m *Money) refund(r sale.Refund) {
+	back := sale.MoneyOf(sale.Claim{}, &r).Refunded()
 	m.add(r.Currency, func(one *Sums) {
-		switch {
-		case !r.RefundedAt.IsZero(), r.Disputed == sale.DisputeLost: // lost, the buyer has it from the provider
-			one.Refunded += r.Amount
-		case r.IsDue():
-			one.Due += r.Amount
+		if one.Refunded += back; r.IsDue() {
+			one.Due += r.Amount - back
 		}
 	})
 }

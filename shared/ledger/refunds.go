@@ -105,6 +105,37 @@ func (l *Ledger) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, er
 	return refunds, nil
 }
 
+// MoneyOf returns what is to be said of the money of claims of one sale, in their order. It reads the refunds of those
+// whose own payment goes back. It fails with sale.Busy; or with sale.Internal, and then says of those whose refund
+// cannot be read what their claim says.
+func (l *Ledger) MoneyOf(ctx context.Context, claims []sale.Claim) ([]sale.Money, error) {
+	var keys []table.Item
+	for _, c := range claims {
+		if slices.Contains(c.Refunds, c.Payment) {
+			keys = append(keys, table.RefundKey(c.SaleID, c.Payment))
+		}
+	}
+	items, err := l.table.BatchGet(ctx, table.PatientTries, keys, true)
+	if err != nil {
+		return nil, err
+	}
+	refunds := map[string]*sale.Refund{}
+	var unreadable error // the first one's
+	for _, it := range items {
+		refund, err := table.ReadRefund(it)
+		if err != nil {
+			unreadable = cmp.Or(unreadable, fmt.Errorf("%v: %w", table.IdentityOf(it), err))
+			continue
+		}
+		refunds[refund.Payment] = &refund
+	}
+	all := make([]sale.Money, len(claims))
+	for i, c := range claims {
+		all[i] = sale.MoneyOf(c, refunds[c.Payment])
+	}
+	return all, sale.AsInternal(unreadable)
+}
+
 // RefundCount counts the refunds of a sale that are due, or those of unknown orders if the
 // sale id is "". It may be interrupted between two pages.
 type RefundCount struct {

@@ -80,6 +80,14 @@ func MoneyOf(c Claim, r *Refund) Money {
 	return m
 }
 
+// Refunded is how much the buyer has back, also by a dispute that is lost.
+func (m Money) Refunded() int64 {
+	if m.State == MoneyLost {
+		return m.Paid
+	}
+	return m.Back
+}
+
 func (r Returned) moneyState() MoneyState {
 	switch {
 	case r.Disputed == DisputeLost:
@@ -96,4 +104,14 @@ func (r Returned) moneyState() MoneyState {
 		return MoneyPart
 	}
 	return MoneyNone
+}
+
+// RefundOf returns the refund due of the payment that paid an order, of the refunds of its claim; nil for none.
+func RefundOf(c Claim, refunds []Refund) *Refund {
+	for i := range refunds {
+		if c.Payment != "" && refunds[i].Payment == c.Payment {
+			return &refunds[i]
+		}
+	}
+	return nil
 }

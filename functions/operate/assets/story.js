@@ -30,6 +30,11 @@ const en = {
     "pay-by": "to be paid by then; a payment counts as long as the order is not released",
     "refund-due": "a refund is due: {payment}, {amount}, because: {reason}",
     refunded: "refunded: {payment}, {amount}",
+    "refund-part": "{back} of {payment}, {amount}, are back",
+    "refund-failed": "a refund of {payment}, {amount}, has failed: the shop has the money, so pay it back in another way, or deliver",
+    "refund-stuck": "a refund of {payment}, {amount}, is stuck: the provider waits for you, so see there",
+    disputed: "{payment}, {amount}, is disputed: answer it at the provider, deliver nothing, and pay nothing back meanwhile",
+    "dispute-lost": "the dispute of {payment}, {amount}, is lost: the buyer has the money, so pay nothing back",
   },
   /** What may be told to the buyer, put together. @type {Record<string, string>} */
   buyer: {
@@ -45,6 +50,11 @@ const en = {
     "paid-back": ", and its payment was paid back",
     "refund-due": "; your payment of {amount} ({payment}) will be paid back",
     refunded: "; your payment of {amount} ({payment}) was paid back on {day}",
+    "refund-part": "; {back} of your payment of {amount} ({payment}) were paid back",
+    "refund-failed": "; paying back your payment of {amount} ({payment}) has not succeeded yet",
+    "refund-stuck": "; paying back your payment of {amount} ({payment}) has not succeeded yet",
+    disputed: "; your payment of {amount} ({payment}) is disputed with your bank",
+    "dispute-lost": "; your payment of {amount} ({payment}) was given back to you by your bank after a dispute",
   },
   /** @type {Record<string, string>} */
   by: { expiry: "expiry", buyer: "the buyer", operator: "the sale’s recall" },
@@ -74,6 +84,11 @@ const zh = {
     "pay-by": "应在此时之前付款；订单释放前的付款均有效",
     "refund-due": "待退款：{payment}，{amount}，原因：{reason}",
     refunded: "已退款：{payment}，{amount}",
+    "refund-part": "{payment}（{amount}）已退还 {back}",
+    "refund-failed": "{payment}（{amount}）的退款失败：款项仍在商家，请以其他方式退还，或发货",
+    "refund-stuck": "{payment}（{amount}）的退款受阻：支付方在等待处理，请到支付方查看",
+    disputed: "{payment}（{amount}）有争议：请在支付方答复，期间不要发货，也不要退款",
+    "dispute-lost": "{payment}（{amount}）的争议已败诉：买家已得到款项，不要再退款",
   },
   buyer: {
     "no-order": "此账号下没有被接受的订单",
@@ -88,6 +103,11 @@ const zh = {
     "paid-back": "，其付款已退还",
     "refund-due": "；您支付的 {amount}（{payment}）将退还给您",
     refunded: "；您支付的 {amount}（{payment}）已于 {day} 退还",
+    "refund-part": "；您支付的 {amount}（{payment}）中已退还 {back}",
+    "refund-failed": "；您支付的 {amount}（{payment}）的退款尚未成功",
+    "refund-stuck": "；您支付的 {amount}（{payment}）的退款尚未成功",
+    disputed: "；您支付的 {amount}（{payment}）正由银行处理争议",
+    "dispute-lost": "；您支付的 {amount}（{payment}）经争议处理，已由银行退还给您",
   },
   by: { expiry: "逾期未付款", buyer: "买家取消", operator: "活动召回" },
   colon: "：",
@@ -102,7 +122,7 @@ export function stories({ time, local, word }) {
     const { opensAt, closesAt, phase, note, reason, by, unit, at } = line;
     const values = {
       ...story, ...line, // of two, the line's
-      amount: line.currency && amount(line.amount, line.currency, line.digits),
+      amount: line.currency && amount(line.amount, line.currency, line.digits), back: line.back && amount(line.back, line.currency, line.digits),
       opensAt: opensAt && local(opensAt), closesAt: closesAt && local(closesAt), day: at?.slice(0, 10),
       phase: word(words.state, phase), reason: word(words.refunds.reason, reason), by: line.kind === "released" ? word(w.by, by) : by || words.nobody, unit: word(words.order, unit),
       note: note ? w.colon + note : "",

@@ -56,6 +56,7 @@ type line struct {
 	Seconds  *int64 `json:"seconds,omitempty"`
 	Payment  string `json:"payment,omitempty"`
 	amount
+	Back   int64  `json:"back,omitempty"`   // minor units
 	Reason string `json:"reason,omitempty"` // of a refund
 	By     string `json:"by,omitempty"`     // whom it was released or cancelled
 	// Expected is the state in which it was cancelled.
@@ -220,32 +221,68 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	} else {
 		told.say(line{Kind: "order"})
 	}
+	refunds, err := h.ledger.RefundsOf(ctx, c)
+	if err != nil {
+		return err
+	}
+	stands := state == sale.Paid && sale.RefundOf(c, refunds) == nil
+	money := sale.MoneyOf(c, nil)
+	isBack := stands && money.State == sale.MoneyWhole
 	switch {
-	case state == sale.Paid && !c.RefundedAt.IsZero():
-		told.add(c.RefundedAt, line{Kind: "paid-back"})
+	case isBack:
+		told.add(money.At, line{Kind: "paid-back"})
 		told.say(line{Kind: "paid-back"})
-	case state == sale.Paid:
+	case state == sale.Paid && !(stands && money.State == sale.MoneyLost):
 		told.say(line{Kind: "paid"})
 	case state == sale.Confirmed && !payBy.IsZero():
 		told.add(payBy, line{Kind: "pay-by"})
 		told.say(line{Kind: "unpaid"})
 	}
-	refunds, err := h.ledger.RefundsOf(ctx, c)
-	if err != nil {
-		return err
+	if stands && !isBack && moneyKinds[money.State] != "" {
+		told.tellMoney(c.Payment, money)
 	}
 	for _, r := range refunds {
-		one := line{Kind: "refund-due", Payment: r.Payment, amount: amountOf(r.Amount, r.Currency)}
-		at := r.At
-		if !r.RefundedAt.IsZero() {
-			one.Kind, at = "refunded", r.RefundedAt
-			one.At = httpapi.Time(at) // of what is said, too
-		}
-		told.say(one)
-		if one.Kind == "refund-due" {
-			one.Reason = string(r.Reason)
-		}
-		told.add(at, one)
+		told.tellRefund(r)
 	}
 	return nil
+}
+
+// moneyKinds are the kinds of the lines about a payment of which neither nothing nor simply the whole is back.
+var moneyKinds = map[sale.MoneyState]string{
+	sale.MoneyPart: "refund-part", sale.MoneyFailed: "refund-failed", sale.MoneyStuck: "refund-stuck",
+	sale.MoneyDisputed: "disputed", sale.MoneyLost: "dispute-lost",
+}
+
+// tellMoney tells what became of a payment's money, to both.
+func (s *story) tellMoney(payment string, m sale.Money) {
+	one := line{Kind: moneyKinds[m.State], Payment: payment, amount: s.amount}
+	if m.Currency != "" {
+		one.amount = amountOf(m.Paid, m.Currency)
+	}
+	if m.State == sale.MoneyPart {
+		one.Back = m.Back
+	}
+	s.now(one)
+	s.say(one)
+}
+
+// tellRefund tells of a payment that is to go back, or did.
+func (s *story) tellRefund(r sale.Refund) {
+	one := line{Kind: "refunded", Payment: r.Payment, amount: amountOf(r.Amount, r.Currency)}
+	money := sale.MoneyOf(sale.Claim{}, &r)
+	if money.State == sale.MoneyWhole {
+		one.At = httpapi.Time(money.At) // of what is said, too
+		s.say(one)
+		s.add(money.At, one)
+		return
+	}
+	one.Kind = "refund-due"
+	if moneyKinds[money.State] == "" {
+		s.say(one)
+	}
+	one.Reason = string(r.Reason)
+	s.add(r.At, one)
+	if moneyKinds[money.State] != "" {
+		s.tellMoney(r.Payment, money)
+	}
 }

@@ -428,7 +428,7 @@ async function follow(wait) {
  */
 function know({ code, body }) {
   const found = code ? body.claim : body;
-  if (undecided.includes(claim?.state) || !undecided.includes(found?.state)) Object.assign(claim ?? {}, found);
+  if (found && (undecided.includes(claim?.state) || !undecided.includes(found.state))) Object.assign(claim ?? {}, { refund: undefined }, found);
   return found;
 }
 
@@ -463,7 +463,7 @@ function state() {
   if (payBy()) return now() < payBy() ? "unpaid" : "late";
   // Until the order has its id, nobody knows until when it must be paid.
   if (sale?.mustPay && undecided.includes(claim?.state)) return "reserved";
-  if (claim) return claims[claim.state] ?? "held";
+  if (claim) return claim.state === "PAID" && (claim.refund?.state ?? "part") !== "part" ? "unsettled" : claims[claim.state] ?? "held";
   if (doing && code && offline()) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
   if (doing) return code ? "busy" : doing === "entering" ? doing : "loading";
@@ -516,15 +516,12 @@ function detail(is) {
   return (already && ordering && ["accepted", "confirmed", "held"].includes(is) ? words.already + "\n" : "") + (all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", expired: "endedDetail", cancelled: "endedDetail" }[is] ?? ""] ?? "");
 }
 
-/** What becomes of payments that are not the order's. */
+/** What became of the order's payment, and of others. */
 function refunds() {
-  /** @type {Record<string, any>[]} */
-  const all = claim?.refunds ?? [];
-  return all.map(({ amount, currency, refundedAt }) => {
-    const sum = money(amount, currency);
-    const day = new Date(refundedAt).toLocaleDateString(locale, { dateStyle: "long" });
-    return refundedAt ? fill(words.refunded, sum, day) : fill(words.refundDue, sum);
-  });
+  const said = (/** @type {Record<string, any>} */ { amount, currency, back, refundedAt, state }) => fill(all[state + "Money"] ?? (refundedAt ? words.refunded : words.refundDue),
+    money(amount, currency), new Date(refundedAt).toLocaleDateString(locale, { dateStyle: "long" }), money(back, currency));
+  const others = (claim?.refunds ?? []).map(said), own = claim?.refund ? said(claim.refund) : "";
+  return others.includes(own) ? others : [own, ...others];
 }
 
 /** The sale's dates and, as long as nobody buys, its units. */

@@ -71,7 +71,7 @@ func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 
 func TestTheRealPageIsSmallAndWhole(t *testing.T) {
 	shown := goods{Name: "Feitian Moutai", About: strings.Repeat("53 % vol. ", 20), Image: "/moutai.jpg", HasPrice: true}
-	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai", goods: shown}, 18<<10, "draw.js")
+	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai", goods: shown}, 37<<9, "draw.js")
 	r, page := newFunction(t).get(t, salePage(t, "moutai", "br, gzip"))
 	if !r.IsBase64Encoded || r.Headers["Cache-Control"] != "public, max-age=60" {
 		t.Errorf("it is not compressed, or kept otherwise: %v", r.Headers)

@@ -236,7 +236,7 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 		if shown.PayBy, shown.PaymentURL, err = h.payment(ctx, s, c); err != nil {
 			return httpapi.Response{}, err
 		}
-		if shown.Refunds, err = h.refunds(ctx, c); err != nil {
+		if shown.Refund, shown.Refunds, err = h.refunds(ctx, c); err != nil {
 			return httpapi.Response{}, err
 		}
 	}
@@ -288,10 +288,11 @@ func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy
 	return payBy, address, nil
 }
 
-// refunds returns the payments of a claim that go back to its buyer.
-func (h *Handler) refunds(ctx context.Context, c sale.Claim) ([]httpapi.Refund, error) {
+// refunds returns what became of the money of a claim's order, and the payments of it that go back to its buyer.
+func (h *Handler) refunds(ctx context.Context, c sale.Claim) (*httpapi.Money, []httpapi.Refund, error) {
 	refunds, err := h.ledger.RefundsOf(ctx, c)
-	return httpapi.RefundsOf(refunds), err
+	money := sale.MoneyOf(c, sale.RefundOf(c, refunds))
+	return httpapi.MoneyOf(c.Payment, money), httpapi.RefundsOf(refunds), err
 }
 
 // pollingRange bounds the Retry-After for a claim that has been pending for age. Most
@@ -318,6 +319,7 @@ type orderPage struct {
 	State      sale.ClaimState  `json:"state,omitempty"`
 	PayBy      string           `json:"payBy,omitempty"`
 	PaymentURL string           `json:"paymentUrl,omitempty"`
+	Refund     *httpapi.Money   `json:"refund,omitempty"`
 	Refunds    []httpapi.Refund `json:"refunds,omitempty"`
 }
 
@@ -362,7 +364,7 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 		if page.PayBy, page.PaymentURL, err = h.payment(ctx, s, c); err != nil {
 			return httpapi.Response{}, err
 		}
-		if page.Refunds, err = h.refunds(ctx, c); err != nil {
+		if page.Refund, page.Refunds, err = h.refunds(ctx, c); err != nil {
 			return httpapi.Response{}, err
 		}
 	}

@@ -148,7 +148,7 @@ func TestABuyerSeesWhatBecomesOfPaymentsThatGoBack(t *testing.T) {
 		f.Pay("alice", "pi_1", 149900)
 		f.over(f.Ledger()) // another environment
 		want := []any{
-			map[string]any{"payment": "stripe#<pi_2>", "reason": "amount", "amount": 899.0, "currency": "CNY", "refundedAt": refundedAt},
+			map[string]any{"payment": "stripe#<pi_2>", "reason": "amount", "amount": 899.0, "currency": "CNY", "refundedAt": refundedAt, "state": "whole", "back": 899.0},
 			map[string]any{"payment": "stripe#pi_1", "reason": "released", "amount": 149900.0, "currency": "CNY"},
 		}
 		for _, name := range []string{"query-claim.json", "query-order.json"} {

@@ -60,6 +60,8 @@ type orderJSON struct {
 	CancelledAt string `json:"cancelledAt,omitempty"`
 	Unit        string `json:"unit,omitempty"`
 	RefundedAt  string `json:"refundedAt,omitempty"`
+	// Refund is what became of the payment's money.
+	Refund *httpapi.Money `json:"refund,omitempty"`
 }
 
 type entryJSON struct {
@@ -69,11 +71,11 @@ type entryJSON struct {
 }
 
 // orderOf is an order in JSON. Its state is that of the list of orders.
-func orderOf(s sale.Sale, c sale.Claim) orderJSON {
+func orderOf(s sale.Sale, c sale.Claim, m sale.Money) orderJSON {
 	one := orderJSON{
 		ClaimID: c.ID, State: string(stateOf(s, c)), AcceptedAt: httpapi.Time(c.AcceptedAt), RequestKey: c.RequestKey, ResentAt: timeIf(c.ResentAt),
 		PaidAt: timeIf(c.PaidAt), Payment: c.Payment, Amount: c.Amount, Currency: c.Currency, ReleasedAt: timeIf(c.ReleasedAt), ReleasedBy: string(c.ReleasedBy),
-		CancelledAt: timeIf(c.CancelledAt), Unit: string(c.Unit), RefundedAt: timeIf(c.RefundedAt),
+		CancelledAt: timeIf(c.CancelledAt), Unit: string(c.Unit), RefundedAt: timeIf(m.At), Refund: httpapi.MoneyOf(c.Payment, m),
 	}
 	if c.OrderID != 0 {
 		one.OrderID, one.ConfirmedAt = orderid.String(c.OrderID), httpapi.Time(orderid.Time(c.OrderID))
@@ -87,7 +89,7 @@ func heldOf(h maintenance.Held) heldJSON {
 		one.Group = h.Sale.LimitGroup
 	}
 	if h.Claim != nil {
-		one.Order = new(orderOf(h.Sale, *h.Claim))
+		one.Order = new(orderOf(h.Sale, *h.Claim, sale.MoneyOf(*h.Claim, sale.RefundOf(*h.Claim, h.Refunds))))
 	}
 	if c := h.Cancelled; c != nil {
 		one.Cancelled = &cancelledJSON{httpapi.Time(c.At), c.Actor, c.Verified, c.Note, string(c.Expected), string(c.Unit), c.ID}

@@ -107,7 +107,7 @@ func resend(ctx context.Context, p *target, o options, out *terminal) error {
 	return err
 }
 
-const orderColumns = "sale -name order user state accepted confirmed paid payment amount currency released releasedBy labels refunded"
+const orderColumns = "sale -name order user state accepted confirmed paid payment amount currency released releasedBy labels refunded back money"
 
 // recalled is the state, in lists, of an order that is not over and whose sale was recalled.
 const recalled sale.ClaimState = "RECALLED"
@@ -138,20 +138,23 @@ func listOrders(ctx context.Context, p *target, o options, out *terminal) error 
 	var unread error
 	for _, id := range o.sales() {
 		if err := book.Claims(ctx, id, func(s sale.Sale, claims []sale.Claim) error {
-			for _, c := range claims {
-				if state != "" && stateOf(s, c) != state {
-					continue
-				}
+			read += int64(len(claims))
+			claims = slices.DeleteFunc(claims, func(c sale.Claim) bool { return state != "" && stateOf(s, c) != state })
+			money, err := book.MoneyOf(ctx, claims)
+			if money == nil {
+				return err
+			}
+			unread = errors.Join(unread, err)
+			for i, c := range claims {
 				var value any // its instants take as long as all the rest
 				if isJSON {
-					value = listedOrder{s.ID, s.Name, c.User, orderOf(s, c), string(s.Labels)}
+					value = listedOrder{s.ID, s.Name, c.User, orderOf(s, c, money[i]), string(s.Labels)}
 				}
-				if err := list.add(value, orderCells(s, c)...); err != nil {
+				if err := list.add(value, orderCells(s, c, money[i])...); err != nil {
 					return err
 				}
-				listed++
 			}
-			read += int64(len(claims))
+			listed += len(claims)
 			show(read, -1)
 			return nil
 		}); err != nil {
@@ -174,18 +177,25 @@ type listedOrder struct {
 	Labels string `json:"labels,omitempty"`
 }
 
-func orderCells(s sale.Sale, c sale.Claim) []spreadsheet.Cell {
-	order, confirmed, amount := "", "", spreadsheet.Cell{}
+func orderCells(s sale.Sale, c sale.Claim, m sale.Money) []spreadsheet.Cell {
+	order, confirmed, amount, back, is := "", "", spreadsheet.Cell{}, spreadsheet.Cell{}, ""
 	if c.OrderID != 0 {
 		order, confirmed = orderid.String(c.OrderID), httpapi.Time(orderid.Time(c.OrderID))
 	}
 	if c.Currency != "" {
 		amount = spreadsheet.Amount(c.Amount, c.Currency)
 	}
+	if m.State != sale.MoneyNone {
+		is = string(m.State)
+		if m.Currency != "" {
+			back = spreadsheet.Amount(m.Back, m.Currency)
+		}
+	}
 	text, word := spreadsheet.Text, spreadsheet.Word
 	return []spreadsheet.Cell{
 		text(s.ID), text(s.Name), text(order), text(c.User), word(string(stateOf(s, c))), text(httpapi.Time(c.AcceptedAt)), text(confirmed), text(timeIf(c.PaidAt)),
-		text(c.Payment), amount, word(c.Currency), text(timeIf(c.ReleasedAt)), word(string(c.ReleasedBy)), text(string(s.Labels)), text(timeIf(c.RefundedAt)),
+		text(c.Payment), amount, word(c.Currency), text(timeIf(c.ReleasedAt)), word(string(c.ReleasedBy)), text(string(s.Labels)), text(timeIf(m.At)),
+		back, word(is),
 	}
 }
 

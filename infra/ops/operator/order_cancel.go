@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"flashsale/infra/ops/cli"
 	requests "flashsale/shared/change"
@@ -59,7 +60,8 @@ func cancelOrder(ctx context.Context, p *target, o options, out *terminal) error
 			if !c.Applied {
 				text += ", and nothing changed now"
 			}
-			if text += ": it is " + of.becomes(c.Unit); of.expected == sale.Paid && of.paidBack() == "" {
+			text += ": it is " + of.becomes(c.Unit)
+			if of.expected == sale.Paid && of.paidBack() == "" && of.ofPayment("disputed", "dispute-lost") == nil {
 				text += "; give it back at the provider, then " + p.flashsale("refund mark", c.Payment, "--sale", c.SaleID)
 			}
 			return text, nil
@@ -121,7 +123,7 @@ func (of *lookedAt) String() string {
 	if of.field("currency") == "" {
 		return text
 	}
-	text += ": " + of.amount()
+	text += ": " + of.amount("amount")
 	if paid := of.line("paid"); paid != nil {
 		text += " (" + paid.field("payment") + ")"
 	} else if by := of.line("pay-by"); by != nil {
@@ -132,10 +134,20 @@ func (of *lookedAt) String() string {
 
 // paidBack is when the order's payment was paid back, "" if it was not.
 func (of *lookedAt) paidBack() string {
-	if done := of.line("refunded"); done != nil && done.field("payment") == of.line("paid").field("payment") {
+	if done := of.ofPayment("refunded"); done != nil {
 		return done.field("at")
 	}
 	return of.line("paid-back").field("at")
+}
+
+// ofPayment is a line of one of the kinds about the payment that has paid the order, nil if there is none.
+func (of *lookedAt) ofPayment(kinds ...string) story {
+	for _, l := range of.lines("lines") {
+		if slices.Contains(kinds, l.field("kind")) && l.field("payment") == of.line("paid").field("payment") {
+			return l
+		}
+	}
+	return nil
 }
 
 // becomes says what the order is once it is cancelled.
@@ -146,6 +158,11 @@ func (of *lookedAt) becomes(unit sale.Unit) string {
 		return "released" + text
 	case of.paidBack() != "":
 		return "over" + text + ", its payment paid back at " + instant(when(of.paidBack()))
+	case of.ofPayment("dispute-lost") != nil:
+		return "over" + text + ", its payment given back by a dispute that was lost"
+	case of.ofPayment("disputed") != nil:
+		return "over" + text + ", its payment of " + of.amount("amount") + " (" + of.line("paid").field("payment") +
+			") a refund due that a dispute holds back until it is won"
 	}
-	return "over" + text + ", its payment of " + of.amount() + " (" + of.line("paid").field("payment") + ") a refund due"
+	return "over" + text + ", its payment of " + of.amount("amount") + " (" + of.line("paid").field("payment") + ") a refund due"
 }

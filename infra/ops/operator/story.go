@@ -33,6 +33,11 @@ var storyLines = map[string]string{
 	"pay-by":           "to be paid by then; a payment counts as long as the order is not released",
 	"refund-due":       "a refund is due: $payment, $amount, because: $reason",
 	"refunded":         "refunded: $payment, $amount",
+	"refund-part":      "$back of $payment, $amount, are back",
+	"refund-failed":    "a refund of $payment, $amount, has failed: the shop has the money, so pay it back in another way, or deliver",
+	"refund-stuck":     "a refund of $payment, $amount, is stuck: the provider waits for you, so see there",
+	"disputed":         "$payment, $amount, is disputed: answer it at the provider, deliver nothing, and pay nothing back meanwhile",
+	"dispute-lost":     "the dispute of $payment, $amount, is lost: the buyer has the money, so pay nothing back",
 }
 
 // buyerParts are the parts of what support may tell the buyer.
@@ -49,6 +54,11 @@ var buyerParts = map[string]string{
 	"paid-back":        ", and its payment was paid back",
 	"refund-due":       "; your payment of $amount ($payment) will be paid back",
 	"refunded":         "; your payment of $amount ($payment) was paid back on $day",
+	"refund-part":      "; $back of your payment of $amount ($payment) were paid back",
+	"refund-failed":    "; paying back your payment of $amount ($payment) has not succeeded yet",
+	"refund-stuck":     "; paying back your payment of $amount ($payment) has not succeeded yet",
+	"disputed":         "; your payment of $amount ($payment) is disputed with your bank",
+	"dispute-lost":     "; your payment of $amount ($payment) was given back to you by your bank after a dispute",
 }
 
 // story is the answer to what happened to a buyer's order, as JSON.
@@ -82,9 +92,9 @@ func (s story) field(name string) string {
 	return fmt.Sprint(s[name])
 }
 
-// amount is the amount of a line, or of the order.
-func (s story) amount() string {
-	minor, _ := s["amount"].(json.Number)
+// amount is the amount of a line, or of the order, or another one of the same currency.
+func (s story) amount(name string) string {
+	minor, _ := s[name].(json.Number)
 	n, _ := minor.Int64()
 	return money(n, s.field("currency"))
 }
@@ -108,8 +118,8 @@ func (s story) say(words map[string]string, line story) string {
 	return os.Expand(text, func(name string) string {
 		field := line.field(name)
 		switch {
-		case name == "amount":
-			return line.amount()
+		case name == "amount", name == "back":
+			return line.amount(name)
 		case name == "day":
 			day, _, _ := strings.Cut(line.field("at"), "T")
 			return day

@@ -54,6 +54,9 @@ func TestEveryAnswerHasItsLine(t *testing.T) {
 	claim := func(state string) browser.Answer {
 		return browser.Answer{Status: 202, Header: map[string]string{"Content-Type": "application/json"}, Body: `{"claimId":"C","saleId":"s","state":"` + state + `"}`}
 	}
+	refund := func(state, more string) browser.Answer { // of an order that is paid
+		return claim(`PAID","refund":{"payment":"stripe#pi_1","state":"` + state + `","amount":89900,"currency":"CNY"` + more + `},"orderId":"1`)
+	}
 	for name, tt := range map[string]struct {
 		answer      browser.Answer // to the order, or to a read of the sale
 		state, says string
@@ -77,6 +80,12 @@ func TestEveryAnswerHasItsLine(t *testing.T) {
 		"a code to come":         {browser.Problem(402, "payment-required", ""), "other", "The shop gave an answer that this page does not understand: payment-required", "Try again"},
 		"a status to come":       {browser.Answer{Status: 418, Body: "I'm a teapot"}, "other", "The shop gave an answer that this page does not understand: HTTP 418", ""},
 		"paid":                   {claim("PAID"), "paid", "Paid. It’s yours!", ""},
+		"paid, a part is back":   {refund("part", `,"back":39900`), "paid", "Paid. It’s yours!", "399.00 of your payment of "},
+		"paid and paid back":     {refund("whole", `,"back":89900,"refundedAt":"2026-11-11T12:00:00Z"`), "unsettled", "Your order is paid.", "899.00 was paid back on November 11, 2026."},
+		"paid, a refund failed":  {refund("failed", ""), "unsettled", "Your order is paid.", "could not be paid back yet."},
+		"paid, a refund stuck":   {refund("stuck", ""), "unsettled", "Your order is paid.", "could not be paid back yet."},
+		"paid and disputed":      {refund("disputed", ""), "unsettled", "Your order is paid.", "is disputed with your bank."},
+		"paid, a dispute lost":   {refund("lost", ""), "unsettled", "Your order is paid.", "was paid back by your bank."},
 		"expired":                {claim("EXPIRED"), "expired", "Not paid in time. It is no longer kept for you.", "A payment that arrives now is paid back."},
 		"cancelled":              {claim("CANCELLED"), "cancelled", "Your order was cancelled.", "You cannot order again in this sale."},
 		"a state to come":        {claim("AWAITING_PAYMENT"), "held", "You have an order in this sale. Its state is AWAITING_PAYMENT.", ""},
