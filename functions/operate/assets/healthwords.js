@@ -69,6 +69,9 @@ const english = {
     paused: ["Nobody can buy: it is paused.", "See there who paused it, when and why, and resume it."],
     unreadable: ["This version cannot read the sale.", "Was the stack rolled back? Deploy forward again."],
     RefundsDueAlarm: ["Money must go back to buyers.", "Pay it back at the provider, then mark it as refunded."],
+    RefundsFailedAlarm: ["A refund has failed, or is stuck at the provider.", "PayFunction’s log has the payment. See at the provider, and pay it back in another way."],
+    PaymentsDisputedAlarm: ["A payment is disputed.", "Answer it at the provider. Deliver nothing and pay nothing back meanwhile."],
+    OrdersPaidBackAlarm: ["An order’s payment was paid back, and the order stands.", "Cancel it, unless it is to be delivered."],
   },
 };
 
@@ -140,6 +143,9 @@ const chinese = {
     paused: ["已暂停：无人能买。", "在那里查看谁、何时、为何暂停，并恢复销售。"],
     unreadable: ["本版本无法读取此活动。", "系统是否回滚过？请重新部署新版本。"],
     RefundsDueAlarm: ["有款项须退还买家。", "在支付方退款，然后标记为已退款。"],
+    RefundsFailedAlarm: ["有退款失败，或在支付方受阻。", "PayFunction 的日志有该付款。请到支付方查看，并以其他方式退还。"],
+    PaymentsDisputedAlarm: ["有付款发生争议。", "请在支付方答复。期间不要发货，也不要退款。"],
+    OrdersPaidBackAlarm: ["有订单的付款已退还，而订单仍有效。", "请取消该订单，除非仍要发货。"],
   },
 };
 

@@ -21,6 +21,8 @@ export function orders(page) {
   function cancel(s, { user, state, orderId, currency, ...story }) {
     if (!mayChange() || s.recalledAt || !orderId || !["CONFIRMED", "PAID"].includes(state)) return false;
     const asked = ask?.of === orderId && ask?.expected === state ? ask : undefined;
+    const paid = story.lines.find((/** @type {Sale} */ l) => l.kind === "paid")?.payment;
+    const disputed = state === "PAID" && story.lines.some((/** @type {Sale} */ l) => ["disputed", "dispute-lost"].includes(l.kind) && l.payment === paid);
     const set = (/** @type {typeof ask} */ to) => ((ask = to), render());
     const begin = () => busy(s) || set({ of: orderId, expected: state, unit: "back" });
     const confirm = (/** @type {Event} */ event) => {
@@ -36,7 +38,7 @@ export function orders(page) {
       h("button", { "data-key": "cancel", class: "cancel", "aria-disabled": busy(s), onclick: begin }, orderWords.cancel) :
       h("form", { "data-key": "asking", class: "cancelling", onsubmit: confirm, novalidate: true, "aria-labelledby": "cancelling" },
         h("h3", { id: "cancelling" }, fill(orderWords.title, orderId, word(words.buyerState, state))),
-        h("p", { class: "warns" }, fill(state === "PAID" ? orderWords.paid : currency ? orderWords.unpaid : orderWords.free, currency ? amount(story.amount, currency, story.digits) : ""), " ", fill(orderWords.final, user)),
+        h("p", { class: "warns" }, fill(disputed ? orderWords.disputed : state === "PAID" ? orderWords.paid : currency ? orderWords.unpaid : orderWords.free, currency ? amount(story.amount, currency, story.digits) : ""), " ", fill(orderWords.final, user)),
         h("fieldset", {}, h("legend", {}, orderWords.unit), choice("back"), choice("kept")),
         field("moved", words.note, { maxlength: 500 }),
         h("p", { class: "answers" },

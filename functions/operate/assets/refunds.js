@@ -62,7 +62,7 @@ const focusOn = (key) => /** @type {HTMLElement | null} */ (document.querySelect
 
 /** @param {Page} page */
 export function refunds(page) {
-  const { token, render, time, ago, word, mayChange, me, expire, refundsPlace } = page;
+  const { token, render, time, ago, word, mayChange, me, expire, refundsPlace, typed } = page;
   /** @type {{of: string, rows: Refund[], at: string, wrong: string, unreadable: number, left: number, whole: boolean} | undefined} */
   let list;
   let text = ""; // of the filter
@@ -79,7 +79,32 @@ export function refunds(page) {
   });
 
   const key = (/** @type {Refund} */ r) => r.saleId + " " + r.payment;
-  const due = (/** @type {Refund} */ r) => !r.refundedAt;
+  const over = (/** @type {Refund} */ r) => !!r.refundedAt;
+  /** A dispute holds it back, or has given the money back. */
+  const held = (/** @type {Refund} */ r) => !over(r) && ["disputed", "lost"].includes(r.state);
+  const due = (/** @type {Refund} */ r) => !over(r) && !held(r);
+  /** The refund whose mark is asked about, and why it was not taken back. */
+  let unmarking = "", unmarked = "";
+
+  /** Takes a mark back in its operator's name. @param {Refund} r @param {Event} event */
+  async function unmark(r, event) {
+    event.preventDefault();
+    const note = typed("why").trim();
+    if (!note) return focusOn("why");
+    const a = await call("POST", "/operate/refunds", token(), { ...(r.saleId && { saleId: r.saleId }), payments: [r.payment], action: "unmark", note });
+    if (a.code === "unauthorized") expire();
+    const one = a.code ? undefined : a.body.refunds[0];
+    unmarked = one?.outcome === "unmarked" ? "" : word(w.notUnmarked, one?.outcome ?? "busy");
+    if (!unmarked) unmarking = "";
+    if (one?.refund) learn([{ line: r.payment, ...one }]);
+    render();
+  }
+
+  /** Asks whether a mark is taken back. @param {Refund} r */
+  const unmarkForm = (r) => unmarking !== key(r) ?
+    h("button", { type: "button", class: "plain", onclick: () => ([unmarking, unmarked] = [key(r), ""], render()) }, w.unmark) :
+    h("form", { "data-key": "unmark", novalidate: true, onsubmit: (/** @type {Event} */ e) => unmark(r, e) }, unmarked && h("p", { class: "bad", role: "alert" }, unmarked),
+      page.field("why", w.why, { maxlength: 500 }), h("p", { class: "answers" }, h("button", { class: "main" }, w.yesUnmark), h("button", { type: "button", onclick: () => ((unmarking = ""), render()) }, words.no)));
 
   /** Reads the refunds of the place, page by page, once. */
   async function load() {
@@ -264,7 +289,8 @@ export function refunds(page) {
       h("p", { class: "check" }, due(r) && mayChange() && h("input", { type: "checkbox", id, checked: chosen.has(key(r)), onchange: toggle }), h("label", { for: id, dir: "auto" }, h("b", { translate: "no" }, amount(r.amount, r.currency, r.digits)), " ", h("code", { translate: "no" }, r.payment))),
       h("p", {}, word(w.reason, r.reason)),
       h("p", { class: "faint" }, r.saleId ? h("a", { href: "#sale/" + r.saleId }, page.nameOf(r.saleId)) : w.noOrder, r.orderId && " · " + fill(w.order, r.orderId), r.user && " · ", r.user && h("span", { dir: "auto" }, r.user)),
-      h("p", { class: due(r) ? "due" : "faint" }, due(r) ? [w.since, " ", time(r.at)] : [fill(w.by, r.refundedBy ?? words.nobody), " ", time(r.refundedAt)]));
+      r.state && r.state !== "whole" && h("p", { class: "bad" }, fill(word(w.money, r.state), r.back ? amount(r.back, r.currency, r.digits) : "")),
+      h("p", { class: due(r) ? "due" : "faint" }, !over(r) ? [w.since, " ", time(r.at)] : [r.refundedBy ? fill(w.by, r.refundedBy) : w.done, " ", time(r.refundedAt), " ", r.refundedBy && mayChange() && unmarkForm(r)]));
   }
 
   /** The page. */
@@ -274,7 +300,7 @@ export function refunds(page) {
     const l = list;
     const [kind, id = ""] = of.split("/");
     const rows = l?.rows ?? [];
-    const found = rows.filter((r) => (done || due(r)) && (!text || [r.payment, r.saleId, page.nameOf(r.saleId), r.orderId, r.user, r.reason, word(w.reason, r.reason)].join(" ").toLowerCase().includes(text)));
+    const found = rows.filter((r) => (done || !over(r)) && (!text || [r.payment, r.saleId, page.nameOf(r.saleId), r.orderId, r.user, r.reason, word(w.reason, r.reason)].join(" ").toLowerCase().includes(text)));
     const marks = found.filter((r) => due(r) && chosen.has(key(r)));
     const open = found.filter(due);
     const type = (/** @type {Event} */ { target }) => {
@@ -291,7 +317,7 @@ export function refunds(page) {
       h("h1", {}, w.title),
       l?.wrong && h("p", { class: "bad", role: "alert" }, fill(w.incomplete, l.wrong)),
       Number(l?.unreadable) > 0 && h("p", { class: "bad" }, fill(w.unreadable, number(Number(l?.unreadable)))),
-      h("p", { role: "status" }, l?.whole ? [h("b", {}, fill(w.due, number(rows.filter(due).length))), " ", total(rows.filter(due)), " · ", fill(w.doneN, number(rows.length - rows.filter(due).length)), " · ", fill(words.asOf, ago(l.at)), " "] : l?.wrong ? "" : fill(w.loading, number(rows.length), number(l?.left ?? 1)),
+      h("p", { role: "status" }, l?.whole ? [h("b", {}, fill(w.due, number(rows.filter(due).length))), " ", total(rows.filter(due)), " · ", fill(w.doneN, number(rows.filter(over).length)), " · ", rows.some(held) && fill(w.heldN, number(rows.filter(held).length)) + " · ", fill(words.asOf, ago(l.at)), " "] : l?.wrong ? "" : fill(w.loading, number(rows.length), number(l?.left ?? 1)),
         (l?.whole || l?.wrong) && h("button", { class: "plain", onclick: load }, w.again)),
       h("div", { class: "tools" },
         h("p", { class: "field" }, h("label", { for: "find" }, w.filter), h("input", { id: "find", type: "search", autocomplete: "off", value: text, oninput: type })),

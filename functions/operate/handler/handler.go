@@ -43,6 +43,7 @@ type Ledger interface {
 		ctx context.Context, saleID, after string, most int32,
 	) (refunds []sale.Refund, next string, unreadable int, err error)
 	MarkRefunds(ctx context.Context, saleID string, payments []string, actor string) []ledger.Marking
+	UnmarkRefund(ctx context.Context, saleID, payment, actor, note string) (r sale.Refund, done bool, err error)
 }
 
 // Page answers the routes of the operators' page, which are public.

@@ -57,7 +57,8 @@ func (h *Handler) checkSale(ctx context.Context, id string, event *telemetry.Eve
 	return err
 }
 
-func markedOf(m ledger.Marking) wire.Marked {
+// markedOf says what became of a payment: marks are taken back, or made.
+func markedOf(m ledger.Marking, back bool) wire.Marked {
 	one := wire.Marked{Payment: m.Payment}
 	switch {
 	case m.Doubled:
@@ -66,34 +67,52 @@ func markedOf(m ledger.Marking) wire.Marked {
 		one.Outcome = wire.Unknown
 	case sale.CodeOf(m.Err) == sale.Busy:
 		one.Outcome = wire.Busy
+	case sale.CodeOf(m.Err) == sale.Conflicting:
+		one.Outcome = wire.Unchanged
 	case m.Err != nil:
 		one.Outcome = wire.Failed
 	default:
 		shown := wire.RefundOf(m.Refund)
-		if one.Outcome, one.Refund = wire.Already, &shown; m.Marked {
-			one.Outcome = wire.Done
-		}
+		one.Refund = &shown
+		one.Outcome = map[[2]bool]string{
+			{false, false}: wire.Already, {false, true}: wire.Done, {true, false}: wire.Unchanged, {true, true}: wire.Unmarked,
+		}[[2]bool{back, m.Marked}]
 	}
 	return one
 }
 
-// mark marks refunds as done in the caller's name. It moves no money.
+// mark marks refunds as done in the caller's name, or takes marks back. It moves no money.
 func (h *Handler) mark(ctx context.Context, req *request, event *telemetry.Event) (any, error) {
 	var r wire.Mark
-	if err := req.fields(maxMarks, &r, "saleId", "payments"); err != nil {
+	if err := req.fields(maxMarks, &r, "saleId", "payments", "action", "note"); err != nil {
 		return nil, err
+	}
+	back := r.Action == wire.Unmark
+	if r.Action != "" && !back || back != (r.Note != "") {
+		return nil, sale.Refuse(sale.InvalidRequest, "action must be unmark, with a note, or absent, without one")
 	}
 	if len(r.Payments) == 0 || len(r.Payments) > wire.MostMarks {
 		return nil, sale.Refusef(sale.InvalidRequest, "payments must be 1 to %d texts", wire.MostMarks)
 	}
-	author := sale.Author{Actor: req.actor}
+	author := sale.Author{Actor: req.actor, Note: r.Note}
 	if err := errors.Join(author.Check(), h.checkSale(ctx, r.SaleID, event)); err != nil {
 		return nil, err
 	}
 	page, news, answered := wire.Marks{Refunds: []wire.Marked{}}, 0, false
 	var failures []error
-	for _, m := range h.ledger.MarkRefunds(ctx, r.SaleID, r.Payments, req.actor) {
-		one := markedOf(m)
+	var marks []ledger.Marking
+	if back {
+		event.Text("note", r.Note)
+		for _, payment := range r.Payments {
+			m := ledger.Marking{Payment: payment}
+			m.Refund, m.Marked, m.Err = h.ledger.UnmarkRefund(ctx, r.SaleID, payment, req.actor, r.Note)
+			marks = append(marks, m)
+		}
+	} else {
+		marks = h.ledger.MarkRefunds(ctx, r.SaleID, r.Payments, req.actor)
+	}
+	for _, m := range marks {
+		one := markedOf(m, back)
 		page.Refunds = append(page.Refunds, one)
 		if m.Marked {
 			news++

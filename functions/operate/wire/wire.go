@@ -149,13 +149,16 @@ type Refund struct {
 	User       string `json:"user,omitempty"`
 	At         string `json:"at"`
 	RefundedBy string `json:"refundedBy,omitempty"`
+	// UnmarkedBy has taken a mark back, and UnmarkNote says why.
+	UnmarkedBy string `json:"unmarkedBy,omitempty"`
+	UnmarkNote string `json:"unmarkNote,omitempty"`
 }
 
 // RefundOf is a refund as it is shown.
 func RefundOf(r sale.Refund) Refund {
 	shown := Refund{
 		Refund: httpapi.RefundsOf([]sale.Refund{r})[0], Digits: Digits(r.Currency), SaleID: r.SaleID, User: r.User,
-		At: httpapi.Time(r.At), RefundedBy: r.RefundedBy,
+		At: httpapi.Time(r.At), RefundedBy: r.RefundedBy, UnmarkedBy: r.UnmarkedBy, UnmarkNote: r.UnmarkNote,
 	}
 	if r.OrderID != 0 {
 		shown.OrderID = orderid.String(r.OrderID)
@@ -171,11 +174,17 @@ func Digits(code string) *int {
 	return nil
 }
 
-// Mark asks that payments are marked as refunded.
+// Mark asks that payments are marked as refunded or, with the action Unmark and a note, that their marks are taken
+// back.
 type Mark struct {
 	SaleID   string   `json:"saleId,omitempty"`
 	Payments []string `json:"payments"`
+	Action   string   `json:"action,omitempty"`
+	Note     string   `json:"note,omitempty"`
 }
+
+// Unmark is the action that takes marks back.
+const Unmark = "unmark"
 
 // MostMarks is how many payments one Mark may have.
 const MostMarks = 100
@@ -186,8 +195,12 @@ type Marks struct {
 }
 
 // Outcomes of marking a payment. Already: marked before, do not pay it back again. Doubled: named before in the
-// request. Busy: ask again. Failed: the log says why.
-const Done, Already, Doubled, Unknown, Busy, Failed = "marked", "already", "doubled", "unknown", "busy", "failed"
+// request. Busy: ask again. Failed: the log says why. Unmarked: the mark was taken back. Unchanged: there is no mark to
+// take back, or the provider has made it.
+const (
+	Done, Already, Doubled, Unknown, Busy, Failed = "marked", "already", "doubled", "unknown", "busy", "failed"
+	Unmarked, Unchanged                           = "unmarked", "unchanged"
+)
 
 // Marked is what became of a payment.
 type Marked struct {

@@ -58,6 +58,10 @@ func nouns() []noun {
 			use: "mark [PAYMENT]", short: "Mark payments as refunded, each once; it moves no money",
 			example: "flashsale refund mark 'stripe#pi_1' --sale moutai\nflashsale refund mark --file refunded.csv --group shoe",
 			flags:   "sale file dry-run", asWhole: true, asks: true, again: "repeat the command: it marks a refund once", run: mark,
+		}, {
+			use: "unmark PAYMENT", short: "Take the wrong mark of a refund back: it is due again",
+			example: "flashsale refund unmark 'stripe#pi_1' --note 'paid back the other one'",
+			flags:   "sale note dry-run", asks: true, again: "repeat the command", run: unmark,
 		}}},
 		{name: "payment", short: "Record a payment whose webhook never came", group: cli.During.ID, verbs: []verb{{
 			use: "record", short: "Show what a payment is for, and record it, once",

@@ -41,10 +41,10 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 		}
 		ids = append(ids, "") // the payments of unknown orders
 	}
-	list := out.list("sale payment amount currency order reason since refunded")
+	list := out.list("sale payment amount currency order reason since refunded money")
 	text, word := spreadsheet.Text, spreadsheet.Word
 	var unread error
-	due, done := 0, 0
+	due, done, held := 0, 0, 0
 	for _, id := range ids {
 		page := wire.Refunds{Next: "first"}
 		for after := ""; page.Next != ""; after = page.Next {
@@ -61,11 +61,18 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 			}
 			for _, r := range page.Refunds {
 				refunded := spreadsheet.Cell{Plain: "DUE"}
-				if due++; r.RefundedAt != "" {
-					due, done, refunded = due-1, done+1, text(instant(when(r.RefundedAt)))
+				switch {
+				case r.RefundedAt != "":
+					refunded = text(instant(when(r.RefundedAt)))
+					done++
+				case r.State == sale.MoneyDisputed, r.State == sale.MoneyLost:
+					refunded = word("HELD BACK")
+					held++
+				default:
+					due++
 				}
 				if err := list.add(r, text(cmp.Or(id, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(r.OrderID),
-					word(string(r.Reason)), text(instant(when(r.At))), refunded); err != nil {
+					word(string(r.Reason)), text(instant(when(r.At))), refunded, word(string(r.State))); err != nil {
 					return err
 				}
 			}
@@ -73,6 +80,10 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 	}
 	if err := list.end(unread); err != nil {
 		return err
+	}
+	if held > 0 {
+		out.notef("%d refunds due, %d done, %d held back by a dispute", due, done, held)
+		return nil
 	}
 	out.notef("%d refunds due, %d done", due, done)
 	return nil
@@ -89,8 +100,7 @@ const markAtOnce = 4
 // mark marks refunds as done in the operator's name, each once. It moves no money: the operator refunds at the
 // payment provider. Without a sale it looks for them in every sale, and among those of unknown orders.
 func mark(ctx context.Context, p *target, o options, out *terminal) error {
-	// Under a title a payment is one, whatever it is called.
-	text, err := []byte("payment\n\""+strings.ReplaceAll(o["payment"], `"`, `""`)+"\"\n"), error(nil)
+	text, err := listOf(o["payment"]), error(nil)
 	switch {
 	case (o["payment"] == "") == (o["file"] == ""):
 		return cli.Usagef("give the payment, such as 'stripe#pi_1', or --file with one on each line")
@@ -117,7 +127,7 @@ func mark(ctx context.Context, p *target, o options, out *terminal) error {
 	var failed error
 	if !o.has("dry-run") {
 		if o["file"] != "" && len(due) > 0 {
-			if err := out.ask(fmt.Sprintf("Mark %d as refunded, %s? A mark moves no money, and cannot be taken back.", len(due), total(due))); err != nil {
+			if err := out.ask(fmt.Sprintf("Mark %d as refunded, %s? A mark moves no money.", len(due), total(due))); err != nil {
 				return err
 			}
 		}
@@ -127,6 +137,56 @@ func mark(ctx context.Context, p *target, o options, out *terminal) error {
 		m.tell(one)
 	}
 	return m.sum(failed)
+}
+
+// listOf is a list of one payment: under a title a payment is one, whatever it is called.
+func listOf(payment string) []byte {
+	return []byte("payment\n\"" + strings.ReplaceAll(payment, `"`, `""`) + "\"\n")
+}
+
+// unmark takes the mark of a refund back that an operator has made wrongly: it is due again. It moves no money.
+func unmark(ctx context.Context, p *target, o options, out *terminal) error {
+	if o["payment"] == "" || o["note"] == "" {
+		return cli.Usagef("give the payment, such as 'stripe#pi_1', and why its mark is wrong, in --note")
+	}
+	m := &marking{o: o, p: p, out: out}
+	if err := m.readList(ctx, listOf(o["payment"])); err != nil {
+		return err
+	}
+	one := m.rows[0]
+	if one.Outcome == refundlist.Unknown {
+		return noSuch("NOT UNMARKED: there is no refund of %s", o["payment"])
+	}
+	what := one.Refund.Payment + ", " + money(one.Refund.Amount, one.Refund.Currency) + ", "
+	switch {
+	case one.Outcome != refundlist.Already:
+		_, err := fmt.Fprintln(out, what+"is not marked, and nothing was changed")
+		return err
+	case o.has("dry-run"):
+		_, err := fmt.Fprintln(out, what+"would be due again; nothing was changed")
+		return err
+	}
+	if err := out.ask(what + "is marked as refunded by " + cmp.Or(one.Refund.RefundedBy, "its provider") + ". Take the mark back, so that it is due again?"); err != nil {
+		return err
+	}
+	var answer wire.Marks
+	request := wire.Mark{SaleID: one.Refund.SaleID, Payments: []string{one.Refund.Payment}, Action: wire.Unmark, Note: o["note"]}
+	if err := p.post(ctx, "/operate/refunds", "", request, &answer); err != nil {
+		return err
+	}
+	if len(answer.Refunds) != 1 {
+		return errUnsaid
+	}
+	switch answer.Refunds[0].Outcome {
+	case wire.Unmarked:
+		what += "is due again"
+	case wire.Unchanged:
+		return cli.Bad(fmt.Errorf("NOT UNMARKED: %sis not marked by hand: its provider says that it is back", what))
+	default:
+		return fmt.Errorf("not unmarked: %s; repeat the command", answer.Refunds[0].Outcome)
+	}
+	_, err := fmt.Fprintln(out, what)
+	return err
 }
 
 // marking is what is told of a list.

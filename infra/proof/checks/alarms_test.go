@@ -70,6 +70,7 @@ var watchedOnes = []string{
 	"finalize acceptToConfirmMs", "finalize confirmed", "finalize batches busy", "finalize batches internal",
 	"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "purchase purchases not-your-turn", "purchase purchases turn-over", "purchase entries entered", "asked", "refused", "webhooksFailed", "webhooksRefused", "reconcile unpaid", "pay contradicting",
 	"pay payments ignored-charge", "pay payments ignored-refunded", "pay payments ignored-not-back", "pay payments ignored-disputed", "pay payments ignored-free", "pay payments ignored-unknown",
+	"pay payments refund-failed", "pay payments refund-stuck", "pay payments dispute-open", "pay payments dispute-lost", "pay paidBack", "pay moneyUncounted",
 	"PublishFunction IteratorAge", "PublishFunction Throttles", "publish events", "EventFailureQueue ApproximateNumberOfMessagesVisible",
 }
 
