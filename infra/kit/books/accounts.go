@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 )
 
 // accountItem is MONEY#<provider>#<reference>, MONEY: what a provider has said of the money of a payment.
@@ -40,6 +42,7 @@ type totalSaid struct {
 	Currency string `json:"currency"`
 	Grows    bool   `json:"grows"`
 	At       int64  `json:"at"`
+	Heard    int64  `json:"heard"`
 }
 
 // returned is what a claim or a refund says of an account. Money is the account's v, 0 for none.
@@ -158,4 +161,45 @@ func (p *pass) checkAccounts(ctx context.Context, accounts []accountItem) error 
 				a.Payment, a.OrderID, a.SaleID, g.OrderID, g.SaleID)
 		}
 	})
+}
+
+// events are what was heard of the money of a known payment, and of its total the last.
+func (a *accountItem) events() (all []event) {
+	if a.ExpiresAt != 0 {
+		return nil
+	}
+	add := func(kind, about string, at int64, more map[string]any) {
+		members := map[string]any{"payment": a.Payment, "orderId": ""}
+		if a.OrderID != 0 {
+			members["orderId"] = strconv.FormatInt(a.OrderID, 10)
+		}
+		maps.Copy(members, more)
+		all = append(all, newEvent(kind, a.Payment+":"+about, a.SaleID, "", at, members))
+	}
+	sum := func(amount int64, currency, refund string) map[string]any {
+		members := map[string]any{"refundId": refund}
+		if currency != "" {
+			members["amount"], members["currency"] = amount, currency
+		}
+		return members
+	}
+	for id, r := range a.refunds {
+		if r.Whole {
+			r.Currency = ""
+		}
+		for state, kind := range map[string]string{"done": "RefundDone", "failed": "RefundFailed"} {
+			if at, isHeard := r.Heard[state]; isHeard {
+				add(kind, id, at, sum(r.Amount, r.Currency, id))
+			}
+		}
+	}
+	if t := a.total; t.Amount > 0 {
+		add("RefundDone", "total-"+strconv.FormatInt(t.Amount, 10), t.Heard, sum(t.Amount, t.Currency, ""))
+	}
+	for id, d := range a.disputes {
+		for state, at := range d.Heard {
+			add("PaymentDisputed", id+":"+state, at, map[string]any{"disputeId": id, "dispute": state})
+		}
+	}
+	return all
 }

@@ -59,6 +59,7 @@ func CheckEvents(ctx context.Context, db DynamoDB, name, path, saleID string, o 
 	c := &eventCheck{
 		Options: o, source: &table{db: db, name: name, sleep: o.Sleep}, path: path, saleID: saleID, seed: maphash.MakeSeed(), overdue: o.Now().Add(-o.Overdue),
 		known: map[string]saleItem{}, published: map[uint64]bool{}, lost: map[string]bool{}, erased: map[string]event{}, r: EventReport{Findings: []Finding{}},
+		accounts: map[string]bool{}, totals: map[string]bool{},
 	}
 	lines := int64(0)
 	end, err := c.lines(0, func(l line) {
@@ -74,6 +75,19 @@ func CheckEvents(ctx context.Context, db DynamoDB, name, path, saleID string, o 
 	}
 	for _, saleID := range sales {
 		if err := c.readSale(ctx, saleID); err != nil {
+			return nil, err
+		}
+	}
+	keys := make([]key, 0, len(c.accounts))
+	for payment := range c.accounts {
+		keys = append(keys, accountKey(payment))
+	}
+	accounts, err := c.get(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if err := c.expectOf(accounts[k]); err != nil {
 			return nil, err
 		}
 	}
@@ -107,6 +121,8 @@ type eventCheck struct {
 	lost      map[string]bool  // by id, events that the file should have and has not
 	erased    map[string]event // by id, those of erased users
 	found     int64            // findings, with those that are not in the report
+	// accounts are the payments of which something was applied, and totals those whose provider says how much went back.
+	accounts, totals map[string]bool
 }
 
 // sales are the sales to read; "" stands for the refunds of unknown orders.
@@ -182,10 +198,21 @@ func (c *eventCheck) expectOf(it item) error {
 	}
 	for _, e := range all {
 		c.expect(e)
+		if e.kind == "RefundDone" && e.members["refundId"] == nil {
+			c.totals[fmt.Sprint(e.members["payment"])] = true
+		}
 	}
-	if kind, _ := locate(keyOf(it)); kind == "claim" {
+	switch kind, of := locate(keyOf(it)); kind {
+	case "claim":
 		c.claims++
 		c.Progress(c.claims, max(c.seeded, c.claims))
+		if claim, _ := readClaim(it); claim.Money != 0 {
+			c.accounts[claim.Payment] = true
+		}
+	case "refund", "unknown refund":
+		if r, _ := readRefund(it); r.Money != 0 {
+			c.accounts[of["payment"]] = true
+		}
 	}
 	return nil
 }
@@ -201,6 +228,9 @@ func eventsOf(it item) (all []event, problem string) {
 	case "refund", "unknown refund":
 		r, problem := readRefund(it)
 		return []event{r.event()}, problem
+	case "account":
+		a, problem := readAccount(it)
+		return a.events(), problem
 	case "edit":
 		c, problem := readChange(it)
 		return []event{c.event(saleID)}, problem
@@ -311,12 +341,15 @@ func (c *eventCheck) isPast(l line) bool {
 	saleID, at := fmt.Sprint(l.members["saleId"]), fmt.Sprint(l.members["occurredAt"])
 	s, ok := c.known[saleID]
 	occurred, err := time.Parse(time.RFC3339, at)
+	if payment, _ := l.members["payment"].(string); l.kind == "RefundDone" && l.members["refundId"] == nil && c.totals[payment] {
+		return true // of a total that has grown
+	}
 	if !ok || err != nil {
 		return false
 	}
 	version, isSoldOut := strings.CutPrefix(l.id(), "SaleSoldOut:"+saleID+":")
 	switch {
-	case s.Archive != "" && l.members["user"] != nil:
+	case s.Archive != "" && (l.members["user"] != nil || slices.Contains([]string{"RefundDone", "RefundFailed", "PaymentDisputed"}, l.kind)):
 		return true
 	case isSoldOut:
 		n, err := strconv.ParseInt(version, 10, 64)

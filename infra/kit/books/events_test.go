@@ -58,6 +58,23 @@ func TestWhatTheFunctionsPublishIsWhatTheTableStandsFor(t *testing.T) {
 	if one.Expected != 22 || one.Published != 22 || one.Repeated != 0 || !one.Complete {
 		t.Errorf("one sale: %+v", one)
 	}
+	report := func(reference string, r sale.MoneyReport) {
+		r.Provider, r.Reference, r.Currency = "stripe", reference, "CNY"
+		w.Reports(r)
+	}
+	total := func(amount int64) {
+		report("pi_1", sale.MoneyReport{Total: &sale.TotalReport{Amount: amount, Grows: true}})
+	}
+	total(5)
+	report("pi_4", sale.MoneyReport{Refund: &sale.RefundReport{ID: "re_1", State: sale.RefundDone, Whole: true}})
+	report("pi_4", sale.MoneyReport{Refund: &sale.RefundReport{ID: "re_1", State: sale.RefundFailed, Amount: 7}})
+	report("pi_6", sale.MoneyReport{Dispute: &sale.DisputeReport{ID: "dp_1", State: sale.DisputeOpen}})
+	lines = w.published("moutai", "")
+	total(9)
+	money := w.checkEvents("", Options{Overdue: AtOnce}, append(lines, w.published("moutai", "")...)...)
+	if money.Expected != 22+2+1+2+1 || money.NotKept != 1 || !money.Complete {
+		t.Errorf("with money, of which a total has grown: %+v", money)
+	}
 }
 
 func TestEachKindOfWrongPublicationIsNamed(t *testing.T) {

@@ -111,6 +111,27 @@ var publishing = map[string]func(*testing.T, *World){
 		w.has("moutai", append(all, paid, cancelled, expired, late)...)
 		w.has("", unknown)
 	},
+	"what is heard of a payment's money is an event, once its order is known": func(t *testing.T, w *World) {
+		w.OpenUnpaid(6, 2)
+		ids := w.Ordered("alice")
+		money := sale.Event{
+			Type: sale.EventRefundDone, ID: "RefundDone:stripe#pi_1:re_pi_1", OccurredAt: w.Now(), SaleID: "moutai", OrderID: ids[0],
+			Payment: "stripe#pi_1", RefundID: "re_pi_1", Amount: 199900, Currency: "CNY",
+		}
+		report := func() { w.Reports(BackOf("pi_1")) }
+		w.published(report)
+		w.Pass(time.Minute)
+		events := w.records(func() { w.Settles(PaymentOf(ids[0], "pi_1")) })
+		check(t, len(events) == 2 && slices.Contains(events, money), "got %+v, want that it is paid, and %+v", events, money)
+		w.published(report)
+		failed := money
+		failed.Type, failed.ID, failed.OccurredAt = sale.EventRefundFailed, "RefundFailed:stripe#pi_1:re_pi_1", w.Now()
+		w.published(func() {
+			w.Reports(MoneyOf("pi_1", sale.RefundReport{ID: "re_pi_1", State: sale.RefundFailed, Amount: 199900}))
+		}, failed)
+		all := w.eventsIn("moutai")
+		check(t, len(all) == 4 && slices.Contains(all, money) && slices.Contains(all, failed), "the table has %+v", all)
+	},
 	"a sale that is sold out again says so again": func(t *testing.T, w *World) {
 		c := w.Sale(2, 1)
 		c.Labels = labels
