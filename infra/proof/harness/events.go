@@ -15,7 +15,7 @@ import (
 )
 
 // expected returns the details of the events that must have been published of an item, which
-// changed at that instant, by their type.
+// changed at that instant, by their id; that it was sold out, whose id has the sale's version, by its type.
 func (j *EventJudge) expected(it map[string]types.AttributeValue, changed time.Time) map[string]map[string]any {
 	if it == nil {
 		return nil
@@ -24,12 +24,18 @@ func (j *EventJudge) expected(it map[string]types.AttributeValue, changed time.T
 	if problem != "" {
 		j.wrong = append(j.wrong, fmt.Sprintf("%s: %s", keyOf(it), problem))
 	}
-	byType := map[string]map[string]any{}
+	all := map[string]map[string]any{}
 	for _, d := range details {
-		byType[typeOf(d)] = d
+		about := d["id"].(string)
+		if typeOf(d) == soldOut {
+			about = soldOut
+		}
+		all[about] = d
 	}
-	return byType
+	return all
 }
+
+const soldOut = "SaleSoldOut"
 
 // typeOf returns an event's type: what its id begins with.
 func typeOf(detail map[string]any) string {
@@ -62,8 +68,8 @@ func (j *EventJudge) Observe(r dynamotest.Record) (due bool) {
 		return false
 	}
 	before := j.expected(r.Old, r.At)
-	for kind, d := range after {
-		if before[kind] != nil {
+	for about, d := range after {
+		if before[about] != nil {
 			continue
 		}
 		due = true
@@ -119,8 +125,8 @@ func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, dige
 		}
 	}
 	for _, it := range items {
-		for kind, d := range j.expected(it, time.Time{}) {
-			if id := d["id"].(string); j.due[id] == nil && kind != "SaleSoldOut" {
+		for about, d := range j.expected(it, time.Time{}) {
+			if id := d["id"].(string); j.due[id] == nil && about != soldOut {
 				violate("%s is in the table, and no change was seen", id)
 			}
 		}

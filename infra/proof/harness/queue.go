@@ -172,5 +172,5 @@ var PoisonMessages = []string{
 func IsDelivered(r dynamotest.Record) bool {
 	pk := Text(r.Keys["pk"])
 	isOfKind := func(prefix string) bool { return strings.HasPrefix(pk, prefix) }
-	return slices.ContainsFunc([]string{"CLAIM#", "REFUND#", "CHANGES#", "SALE", "DRAW#"}, isOfKind)
+	return slices.ContainsFunc([]string{"CLAIM#", "REFUND#", "CHANGES#", "MONEY#", "SALE", "DRAW#"}, isOfKind)
 }
