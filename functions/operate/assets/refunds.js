@@ -90,7 +90,7 @@ export function refunds(page) {
   async function unmark(r, event) {
     event.preventDefault();
     const note = typed("why").trim();
-    if (!note) return focusOn("why");
+    if (!note) return document.getElementById("why")?.focus();
     const a = await call("POST", "/operate/refunds", token(), { ...(r.saleId && { saleId: r.saleId }), payments: [r.payment], action: "unmark", note });
     if (a.code === "unauthorized") expire();
     const one = a.code ? undefined : a.body.refunds[0];
@@ -290,7 +290,8 @@ export function refunds(page) {
       h("p", {}, word(w.reason, r.reason)),
       h("p", { class: "faint" }, r.saleId ? h("a", { href: "#sale/" + r.saleId }, page.nameOf(r.saleId)) : w.noOrder, r.orderId && " · " + fill(w.order, r.orderId), r.user && " · ", r.user && h("span", { dir: "auto" }, r.user)),
       r.state && r.state !== "whole" && h("p", { class: "bad" }, fill(word(w.money, r.state), r.back ? amount(r.back, r.currency, r.digits) : "")),
-      h("p", { class: due(r) ? "due" : "faint" }, !over(r) ? [w.since, " ", time(r.at)] : [r.refundedBy ? fill(w.by, r.refundedBy) : w.done, " ", time(r.refundedAt), " ", r.refundedBy && mayChange() && unmarkForm(r)]));
+      h("p", { class: due(r) ? "due" : "faint" }, !over(r) ? [w.since, " ", time(r.at)] : [r.refundedBy ? fill(w.by, r.refundedBy) : w.done, " ", time(r.refundedAt)]),
+      over(r) && r.refundedBy && mayChange() && unmarkForm(r));
   }
 
   /** The page. */

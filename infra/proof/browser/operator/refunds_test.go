@@ -117,10 +117,14 @@ func TestRefundsAreFoundChosenAndMarkedOnce(t *testing.T) {
 	tab.WaitText("Marking: 0 of 9 are answered. The last answer was lost, so it is sent again; each counts once.", "9 marked", "112 due CN¥167,949.05 · 9 done")
 	tab.Click("#done")
 	tab.WaitText("Done, marked by alice")
+	tab.Click("[data-key='moutai stripe#pi_moutai_0111'] > button") // a wrong mark is taken back, with a note
+	tab.Type("#why", "another one")
+	tab.Click("[data-key=unmark] button.main")
+	tab.WaitText("113 due", "8 done")
 
 	viewer := s.tab(t, "viewer dave")
 	s.look(viewer, "#refunds/sale/moutai", "Refunds")
-	viewer.WaitText("111 due")
+	viewer.WaitText("112 due")
 	browser.Gives(viewer, "document.querySelectorAll('.refunds input, [data-key=mark], #file').length", 0, "ways to mark for a viewer")
 }
 
