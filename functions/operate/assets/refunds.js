@@ -39,10 +39,18 @@ const plain = (cell) => ({ plain: String(cell ?? "") });
  */
 const csvLine = (cells) => cells.map((c) => (c instanceof Object ? /** @type {{plain: string}} */ (c).plain : c && `"'${String(c).replace(/[;\t\r\n]/g, "$&'").replace(/"/g, '""')}"`)).join(",") + "\r\n";
 
-/** Gives the person a file. @param {string} name @param {string} titles @param {unknown[][]} lines */
-function save(name, titles, lines) {
-  const a = h("a", { href: URL.createObjectURL(new Blob(["\uFEFF", titles, "\r\n", ...lines.map(csvLine)], { type: "text/csv" })), download: name });
+/** Gives the person a file. @param {string} name @param {string[]} parts */
+function give(name, ...parts) {
+  const a = h("a", { href: URL.createObjectURL(new Blob(parts, { type: "text/csv" })), download: name });
   /** @type {HTMLElement} */ (a).click();
+}
+
+/** Gives a sheet. @param {string} name @param {string} titles @param {unknown[][]} lines */
+const save = (name, titles, lines) => give(name, "\uFEFF", titles, "\r\n", ...lines.map(csvLine));
+
+/** Gives the files of a provider's bulk refund. @param {string} provider @param {Refund[]} rows @param {number} perFile */
+function giveBulk(provider, rows, perFile) {
+  for (let at = 0; at < rows.length; at += perFile) give(`refunds-${provider}-${at / perFile + 1}.csv`, ...rows.slice(at, at + perFile).map((r) => r.bulkLine + "\n"));
 }
 
 /** A file in base64, packed if the browser can. @param {File} file */
@@ -63,7 +71,7 @@ const focusOn = (key) => /** @type {HTMLElement | null} */ (document.querySelect
 /** @param {Page} page */
 export function refunds(page) {
   const { token, render, time, ago, word, mayChange, me, expire, refundsPlace, typed } = page;
-  /** @type {{of: string, rows: Refund[], at: string, wrong: string, unreadable: number, left: number, whole: boolean} | undefined} */
+  /** @type {{of: string, rows: Refund[], at: string, wrong: string, unreadable: number, left: number, whole: boolean, linesPerFile: Record<string, number>} | undefined} */
   let list;
   let text = ""; // of the filter
   let done = false; // shows those that are done
@@ -110,7 +118,7 @@ export function refunds(page) {
   async function load() {
     const of = refundsPlace();
     /** @type {NonNullable<typeof list>} */
-    const l = { of, rows: [], at: "", wrong: "", unreadable: 0, left: 1, whole: false };
+    const l = { of, rows: [], at: "", wrong: "", unreadable: 0, left: 1, whole: false, linesPerFile: {} };
     list = l;
     [most, chosen] = [shown, new Set()];
     const get = async (/** @type {string} */ path) => {
@@ -135,6 +143,7 @@ export function refunds(page) {
         l.rows.push(...found.refunds);
         l.unreadable += found.unreadable;
         l.at ||= found.asOf;
+        l.linesPerFile = found.linesPerFile;
         if (!(after = found.next ?? "")) break;
         render();
       }
@@ -313,6 +322,7 @@ export function refunds(page) {
     };
     const every = (/** @type {Event} */ e) => ((chosen = new Set(/** @type {HTMLInputElement} */ (e.target).checked ? open.map(key) : [])), render());
     const busy = marking?.state === "sent";
+    const bulk = (/** @type {string} */ provider) => (marks.length ? marks : open).filter((r) => r.bulkLine && r.payment.startsWith(provider + "#"));
     return [h("div", { "data-key": "refunds " + of },
       h("p", {}, h("a", { href: kind === "all" ? "#" : "#" + of }, "← " + (kind === "all" ? words.all : kind === "sale" ? page.nameOf(id) : id))),
       h("h1", {}, w.title),
@@ -328,6 +338,7 @@ export function refunds(page) {
         mayChange() && open.length > 0 && h("p", { class: "check", "data-key": "every" }, h("input", { id: "every", type: "checkbox", checked: marks.length === open.length, onchange: every }), h("label", { for: "every" }, fill(w.every, number(open.length)))),
         mayChange() && open.length > 0 && h("button", { "data-key": "mark", class: "main", "aria-disabled": !marks.length || busy, onclick: () => marks.length && !busy && ask(marks.map((r) => ({ line: r.payment, payment: r.payment, outcome: "", refund: r })), "") }, fill(w.mark, number(marks.length)), marks.length > 0 && " · " + total(marks)),
         found.length > 0 && l?.left === 0 && h("button", { "data-key": "csv", onclick: () => saveRows(marks.length ? marks : found) }, fill(w.csv, number((marks.length ? marks : found).length))),
+        l?.whole && Object.keys(l.linesPerFile).map((provider) => bulk(provider).length > 0 && h("button", { "data-key": "bulk-" + provider, onclick: () => giveBulk(provider, bulk(provider), l.linesPerFile[provider]) }, fill(w.bulk, number(bulk(provider).length), provider))),
         mayChange() && l?.whole && !busy && h("p", { class: "field", "data-key": "file" }, h("label", { for: "file" }, w.file), h("input", { id: "file", type: "file", accept: ".txt,.csv,text/plain,text/csv", onchange: read }))),
       h("ul", { class: "refunds" }, found.slice(0, most).map(row)),
       found.length > most && h("p", {}, h("button", { onclick: () => ((most += shown), render()) }, fill(w.showMore, number(Math.min(shown, found.length - most)), number(found.length)))),

@@ -181,7 +181,7 @@ const en = {
   refunds: {
     link: "Refunds", title: "Refunds", due: "{0} due", doneN: "{0} done", loading: "Reading: {0} so far, {1|sale|sales} to go …", again: "Read again",
     incomplete: "The list is not whole: {0}", unreadable: "{0} cannot be read by this version.", none: "Nothing goes back to anybody.", noneFound: "No refund that is shown has this text.", allDone: "All are done.",
-    filter: "Payment, order, buyer, sale or reason", showDone: "Show done ones", every: "All {0} due", mark: "Mark {0} as refunded", csv: "CSV of {0}",
+    filter: "Payment, order, buyer, sale or reason", showDone: "Show done ones", every: "All {0} due", mark: "Mark {0} as refunded", csv: "CSV of {0}", bulk: "File of {0} for the bulk refund of {1}",
     file: "Mark by a file: one payment a line, or a provider's list", showMore: "Show {0} more of {1}", since: "Due since", by: "Done, marked by {0}", order: "order {0}", noOrder: "No such order",
     sure: "Mark {0} as refunded?", movesNone: "This moves no money: refund at the payment provider first.", yes: "Yes, mark {0}", from: "{0}, {1} lines", reading: "Reading {0} …", noneIn: "This file names no payment that was paid back.", notRead: "The file was not read: {0}",
     problem: { packed: "This file is packed or a workbook: unpack it, or save it as CSV.", "too-long": "This file is longer than 32 MB, or 5 MB packed: split it, each part with the line of titles.", "too-many": "This file names more than 200,000 payments: split it, each part with the line of titles.", untitled: "This is a provider’s list without its columns {0}: it marks nothing." },
@@ -381,7 +381,7 @@ const zh = {
   refunds: {
     link: "退款", title: "退款", due: "{0} 笔待退", doneN: "{0} 笔已退", loading: "正在读取：已有 {0} 笔，还剩 {1} 个活动……", again: "重新读取",
     incomplete: "列表不完整：{0}", unreadable: "有 {0} 笔本版本无法读取。", none: "没有需要退还的付款。", noneFound: "显示的退款中没有包含此文字的。", allDone: "全部已退。",
-    filter: "付款、订单、买家、活动或原因", showDone: "显示已退的", every: "全部 {0} 笔待退", mark: "标记 {0} 笔为已退", csv: "{0} 笔的 CSV",
+    filter: "付款、订单、买家、活动或原因", showDone: "显示已退的", every: "全部 {0} 笔待退", mark: "标记 {0} 笔为已退", csv: "{0} 笔的 CSV", bulk: "{1} 批量退款文件（{0} 笔）",
     file: "按文件标记：每行一笔付款，或支付平台的账单", showMore: "再显示 {0} 笔，共 {1} 笔", since: "待退，始于", by: "已退，由 {0} 标记于", order: "订单 {0}", noOrder: "没有这个订单",
     sure: "标记 {0} 笔为已退？", movesNone: "此操作不转移款项：请先在支付平台退款。", yes: "确定标记 {0} 笔", from: "{0}，{1} 行", reading: "正在读取 {0}……", noneIn: "此文件中没有已退的付款。", notRead: "文件未能读取：{0}",
     problem: { packed: "此文件是压缩包或工作簿：请解压，或另存为 CSV。", "too-long": "此文件超过 32 MB，或压缩后超过 5 MB：请拆分，每份都带标题行。", "too-many": "此文件中的付款超过 200,000 笔：请拆分，每份都带标题行。", untitled: "这是支付平台的账单，但缺少列 {0}：不作标记。" },

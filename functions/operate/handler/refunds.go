@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"flashsale/functions/operate/bulkrefund"
 	"flashsale/functions/operate/wire"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -34,6 +35,7 @@ func (h *Handler) refunds(ctx context.Context, req *request, event *telemetry.Ev
 	}
 	page := wire.Refunds{
 		SaleID: id, AsOf: httpapi.Time(h.now()), Refunds: []wire.Refund{}, Next: next, Unreadable: unreadable,
+		LinesPerFile: bulkrefund.LinesPerFile,
 	}
 	for _, r := range found {
 		page.Refunds = append(page.Refunds, wire.RefundOf(r))

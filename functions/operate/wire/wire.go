@@ -5,6 +5,7 @@ package wire
 import (
 	"encoding/json"
 
+	"flashsale/functions/operate/bulkrefund"
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
@@ -138,6 +139,8 @@ type Refunds struct {
 	Refunds    []Refund `json:"refunds"`
 	Next       string   `json:"next,omitempty"`
 	Unreadable int      `json:"unreadable"`
+	// LinesPerFile is how many lines a file of a provider's bulk refund may have, by the provider.
+	LinesPerFile map[string]int `json:"linesPerFile"`
 }
 
 // Refund is a payment that goes back, or went back.
@@ -152,6 +155,9 @@ type Refund struct {
 	// UnmarkedBy has taken a mark back, and UnmarkNote says why.
 	UnmarkedBy string `json:"unmarkedBy,omitempty"`
 	UnmarkNote string `json:"unmarkNote,omitempty"`
+	// BulkLine is its line in a file of the provider's bulk refund, or it is due and has none; see package bulkrefund.
+	BulkLine string `json:"bulkLine,omitempty"`
+	ByHand   bool   `json:"byHand,omitempty"`
 }
 
 // RefundOf is a refund as it is shown.
@@ -160,6 +166,7 @@ func RefundOf(r sale.Refund) Refund {
 		Refund: httpapi.RefundsOf([]sale.Refund{r})[0], Digits: Digits(r.Currency), SaleID: r.SaleID, User: r.User,
 		At: httpapi.Time(r.At), RefundedBy: r.RefundedBy, UnmarkedBy: r.UnmarkedBy, UnmarkNote: r.UnmarkNote,
 	}
+	shown.BulkLine, shown.ByHand = bulkrefund.Line(r)
 	if r.OrderID != 0 {
 		shown.OrderID = orderid.String(r.OrderID)
 	}

@@ -34,6 +34,8 @@ func choices(flag string) (values []string) {
 		values = []string{string(sale.UnitBack), string(sale.UnitKept)}
 	case "provider":
 		values = webhook.Providers
+	case "for":
+		values = bulkProviders()
 	case "currency":
 		values = strings.Fields(strings.ReplaceAll(currency.Codes(), ",", " "))
 	}

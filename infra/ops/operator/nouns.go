@@ -52,8 +52,8 @@ func nouns() []noun {
 			flags: "drop-poison dry-run", asks: true, again: "what was moved is moved: repeat the command for the others", run: redrive,
 		}}},
 		{name: "refund", short: "List payments that must go back, and mark those that have", group: cli.During.ID, verbs: []verb{{
-			use: "list [SALE]", short: "The payments that must go back to a buyer", example: "flashsale refund list --sale moutai", forms: []string{cli.JSON, cli.CSV}, joins: true,
-			again: "the list is not complete: repeat the command", run: listRefunds,
+			use: "list [SALE]", short: "The payments that must go back to a buyer", example: "flashsale refund list --sale moutai\nflashsale refund list --sale moutai --for wechat-pay",
+			flags: "for", forms: []string{cli.JSON, cli.CSV}, joins: true, again: "the list is not complete: repeat the command", run: listRefunds,
 		}, {
 			use: "mark [PAYMENT]", short: "Mark payments as refunded, each once; it moves no money",
 			example: "flashsale refund mark 'stripe#pi_1' --sale moutai\nflashsale refund mark --file refunded.csv --group shoe",

@@ -29,54 +29,29 @@ const unknownOrders = "(no such order)"
 // listRefunds lists the refunds of sales, the done ones, too, and what it has found before an error. It asks for every
 // sale that was ever listed: this is the list by which money goes back.
 func listRefunds(ctx context.Context, p *target, o options, out *terminal) error {
-	ids := o.sales()
-	if ids[0] == "" {
-		all, err := p.saleList(ctx)
-		if err != nil {
-			return err
-		}
-		ids = nil
-		for _, s := range all.Sales {
-			ids = append(ids, s.SaleID)
-		}
-		ids = append(ids, "") // the payments of unknown orders
+	if o["for"] != "" {
+		return writeBulkRefund(ctx, p, o, out)
 	}
 	list := out.list("sale payment amount currency order reason since refunded money")
 	text, word := spreadsheet.Text, spreadsheet.Word
-	var unread error
 	due, done, held := 0, 0, 0
-	for _, id := range ids {
-		page := wire.Refunds{Next: "first"}
-		for after := ""; page.Next != ""; after = page.Next {
-			page = wire.Refunds{}
-			err := p.read(ctx, "/operate/refunds", nil, map[string]string{"saleId": id, "after": after}, &page)
-			if err == nil && page.Unreadable > 0 {
-				err = sale.Refusef(sale.NewerVersion, "%d cannot be read by this version", page.Unreadable)
-			}
-			if _, none := errors.AsType[refusal](err); none && id == o["sale"] {
-				return err // that nothing is due of it would be no answer
-			}
-			if err != nil { // it does not hide those of the others
-				unread = errors.Join(unread, fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err))
-			}
-			for _, r := range page.Refunds {
-				refunded := spreadsheet.Cell{Plain: "DUE"}
-				switch {
-				case r.RefundedAt != "":
-					refunded = text(instant(when(r.RefundedAt)))
-					done++
-				case r.State == sale.MoneyDisputed, r.State == sale.MoneyLost:
-					refunded = word("HELD BACK")
-					held++
-				default:
-					due++
-				}
-				if err := list.add(r, text(cmp.Or(id, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(r.OrderID),
-					word(string(r.Reason)), text(instant(when(r.At))), refunded, word(string(r.State))); err != nil {
-					return err
-				}
-			}
+	unread, err := p.eachRefund(ctx, o, func(page *wire.Refunds, r wire.Refund) error {
+		refunded := spreadsheet.Cell{Plain: "DUE"}
+		switch {
+		case r.RefundedAt != "":
+			refunded = text(instant(when(r.RefundedAt)))
+			done++
+		case r.State == sale.MoneyDisputed, r.State == sale.MoneyLost:
+			refunded = word("HELD BACK")
+			held++
+		default:
+			due++
 		}
+		return list.add(r, text(cmp.Or(page.SaleID, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(r.OrderID),
+			word(string(r.Reason)), text(instant(when(r.At))), refunded, word(string(r.State)))
+	})
+	if err != nil {
+		return err
 	}
 	if err := list.end(unread); err != nil {
 		return err
@@ -87,6 +62,45 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 	}
 	out.notef("%d refunds due, %d done", due, done)
 	return nil
+}
+
+// eachRefund calls each with the refunds of the sales that are meant, and the answer that has them. unread is why it has not
+// seen all.
+func (p *target) eachRefund(ctx context.Context, o options, each func(page *wire.Refunds, r wire.Refund) error) (unread, err error) {
+	ids := o.sales()
+	if ids[0] == "" {
+		all, err := p.saleList(ctx)
+		if err != nil {
+			return nil, err
+		}
+		ids = nil
+		for _, s := range all.Sales {
+			ids = append(ids, s.SaleID)
+		}
+		ids = append(ids, "") // the payments of unknown orders
+	}
+	for _, id := range ids {
+		page := wire.Refunds{Next: "first"}
+		for after := ""; page.Next != ""; after = page.Next {
+			page = wire.Refunds{}
+			err := p.read(ctx, "/operate/refunds", nil, map[string]string{"saleId": id, "after": after}, &page)
+			if err == nil && page.Unreadable > 0 {
+				err = sale.Refusef(sale.NewerVersion, "%d cannot be read by this version", page.Unreadable)
+			}
+			if _, none := errors.AsType[refusal](err); none && id == o["sale"] {
+				return nil, err // that nothing is due of it would be no answer
+			}
+			if err != nil { // it does not hide those of the others
+				unread = errors.Join(unread, fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err))
+			}
+			for _, r := range page.Refunds {
+				if err := each(&page, r); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return unread, nil
 }
 
 // money is an amount as the lists have it.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/ops/cli"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -116,5 +118,39 @@ func TestRefundsAreListedPageByPageAlsoIfThoseOfASaleCannotBeRead(t *testing.T) 
 		w.says("refund list", cli.ExitFine, "moutai stripe#pi_500 0.08 CNY", "(no such order) stripe#none 7.00 CNY - unknown-order 2026-11-11T12:00:00Z DUE", "502 refunds due, 0 done")
 		w.db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("", "REFUND#unread")
 		w.says("refund list", cli.ExitUnknown, "the list is not complete: refunds of unread: ", "stripe#pi_000", "stripe#none")
+	})
+}
+
+func TestWhatIsDueIsWrittenIntoFilesThatTheProviderTakes(t *testing.T) {
+	owing(t, 1, func(t *testing.T, w *world) {
+		t.Chdir(t.TempDir())
+		pay := func(provider, reference, order string, amount int64) {
+			id, err := orderid.Parse(order)
+			w.ok(id, err)
+			w.ok(w.book.Pay(t.Context(), sale.Payment{Provider: provider, Reference: reference, SaleID: "moutai", OrderID: id, Amount: amount, Currency: "CNY"}))
+		}
+		bobs := w.ordered("bob")
+		pay("wechat-pay", "4200000000000000001", bobs, 89900)
+		pay("wechat-pay", "4200000000000000002", bobs, 89900)
+		for i := range 6001 {
+			pay("adyen", fmt.Sprintf("A%015d", i), bobs, 100)
+		}
+		w.says("order cancel "+bobs+" --yes --id c1", cli.ExitFine)
+		w.says("refund list moutai --for wechat-pay", cli.ExitFine, "refunds-wechat-pay-1.csv: 1 payments, 899.00 CNY\nby hand: wechat-pay#4200000000000000002, 899.00 CNY, other-payment\n", "1 refunds due in 1 files, 1 by hand")
+		w.says("refund list --for adyen", cli.ExitFine, "refunds-adyen-1.csv: 6000 payments, 6000.00 CNY\nrefunds-adyen-2.csv: 1 payments, 1.00 CNY\n")
+		for name, want := range map[string]string{
+			"refunds-wechat-pay-1.csv": bobs + ",899.00,order " + bobs + ",flashsale-4200000000000000001\n", "refunds-adyen-2.csv": "A000000000006000,cancelOrRefund\n",
+		} {
+			if got, err := os.ReadFile(name); string(got) != want {
+				t.Errorf("%s is %q (%v), want %q", name, got, err, want)
+			}
+		}
+		w.create(sale.Creation{SaleID: "wine"})
+		w.says("refund list wine --for adyen", cli.ExitFine, "0 refunds due in 0 files, 0 by hand")
+		w.says("refund list --for adyen", cli.ExitBad, "refunds-adyen-1.csv: file exists") // it may be on its way
+		w.says("refund list --for stripe", cli.ExitUsage, "Stripe takes no file of refunds")
+		w.says("refund list --for paypal", cli.ExitUsage, "--for must be adyen or wechat-pay")
+		w.db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("", "REFUND#")
+		w.says("refund list --for wechat-pay", cli.ExitUnknown, "no file is written: refunds of ")
 	})
 }

@@ -229,6 +229,9 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 		if i == 11 {
 			p.Currency, p.Amount = "KWD", 89900
 		}
+		if i == 13 {
+			p.Provider, p.Reference = "adyen", "PSP13"
+		}
 	})
 	s.paysBack("carol", "moutai", "stripe#pi_moutai_0007")
 	tab := s.tab(t, "operator alice")
@@ -238,26 +241,29 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	for i := range 250 {
 		lines = append(lines, fmt.Sprintf("pi_moutai_%04d,1499.00", i)) // as the provider lists them
 	}
+	lines[14] = "PSP13,1499.00"
 	lines = append(lines, "stripe#pi_moutai_0003", "", "pi_9", `"stripe#pi_8"`)
 	chooseFile(tab, strings.Join(lines, "\r\n"))
-	tab.WaitText("stripe.csv, 253 lines", "1 marked before · 1 doubled · 2 unknown", "pi_9 is no refund here", "Mark 249 as refunded? CN¥")
+	tab.WaitText("stripe.csv, 253 lines", "1 marked before · 1 doubled · 2 unknown", "pi_9 is no refund here", "Mark 249 as refunded? CN¥", "File of 1 for the bulk refund of adyen")
 	tab.Axe()
+	tab.Click("[data-key=bulk-adyen]")
+	tab.Wait(`saved[0] === "PSP13,cancelOrRefund\n"`)
 	tab.Click("[data-key=asked] button.main")
 	tab.WaitText("249 marked · 1 marked before · 1 doubled · 2 unknown", "by carol: do not pay it back again")
 	tab.Axe()
 	n := marks(tab)
 	browser.Check(t, n == 3, "%d requests for 249 refunds, want 3: what is unknown is not sent", n)
 	tab.Click("[data-key=over] button:first-child")
-	tab.Wait("saved.length === 1")
-	answers := browser.Eval[string](tab, "saved[0]")
+	tab.Wait("saved.length === 2")
+	answers := browser.Eval[string](tab, "saved[1]")
 	for _, want := range []string{`"'pi_moutai_0000",marked,"'stripe#pi_moutai_0000","'moutai","'20`, `"'stripe#pi_moutai_0003",doubled,`, `"'pi_9",unknown,`, `"'pi_moutai_0007",already,`} {
 		browser.Check(t, strings.Contains(answers, "\r\n"+want), "the answers lack %s: %.600s", want, answers)
 	}
 	tab.WaitText("All are done.")
 	tab.Click("#done")
 	tab.Click("[data-key=csv]")
-	tab.Wait("saved.length === 2")
-	if got := browser.Eval[string](tab, "saved[1]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `,amount,CNY,1499.01,149901,"'20`) || !strings.Contains(got, `,KWD,89.9000,89900,`) || !strings.Contains(got, `"'=HYPERLINK(""x"");'=1+1"`) || strings.Contains(got, `,"523`) {
+	tab.Wait("saved.length === 3")
+	if got := browser.Eval[string](tab, "saved[2]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `,amount,CNY,1499.01,149901,"'20`) || !strings.Contains(got, `,KWD,89.9000,89900,`) || !strings.Contains(got, `"'=HYPERLINK(""x"");'=1+1"`) || strings.Contains(got, `,"523`) {
 		t.Errorf("the list is %.900s", got)
 	}
 }
