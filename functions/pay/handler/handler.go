@@ -240,7 +240,11 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	case s.Refund != nil:
 		event.Text("saleId", s.Refund.SaleID)
 		event.Text("reason", string(s.Refund.Reason))
-		return outcome{Outcome: refundDue, Reason: s.Refund.Reason, repeated: !s.New}, nil
+		done := outcome{Outcome: refundDue, Reason: s.Refund.Reason, repeated: !s.New}
+		if done.Reason == sale.RefundAmount {
+			done.Detail = notThePrice
+		}
+		return done, nil
 	}
 	event.Text("saleId", s.SaleID)
 	return outcome{Outcome: orderPaid, repeated: !s.New}, nil

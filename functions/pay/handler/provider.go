@@ -49,9 +49,14 @@ type provider struct {
 type outcome struct {
 	Outcome  string            `json:"outcome"`
 	Reason   sale.RefundReason `json:"reason,omitempty"` // of a refund
+	Detail   string            `json:"detail,omitempty"` // what to do about that reason
 	repeated bool
 	about    subject // of what is ignored
 }
+
+// notThePrice is told of a payment that is not of the price, because then most payments of the sale are not.
+const notThePrice = "the payment is not exactly the sale's price: ask for the price alone, without tax on top of it, " +
+	"shipping or a promotion code, or each payment has to be refunded"
 
 // report is what a webhook, or a part of a batch of them, is about, and its payment, if it is about one:
 // without its provider.

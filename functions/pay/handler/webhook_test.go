@@ -308,7 +308,7 @@ func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
 			fields{"reason": "released"}},
 		"late before": {func(f *function) { f.Cancel("alice"); pays(f) }, session(""), 200, late, "repeated", "",
 			fields{"reason": "released"}},
-		"of another amount": {nil, session(`"amount_total":1`), 200, `{"outcome":"refund-due","reason":"amount"}`, "refund-due", "",
+		"of another amount": {nil, session(`"amount_total":1`), 200, `{"outcome":"refund-due","reason":"amount","detail":"` + notThePrice + `"}`, "refund-due", "",
 			fields{"reason": "amount"}},
 		"the payment of another amount": {pays, session(`"amount_total":1`), 200, paid, "repeated", "", fields{"contradicting": 1.0}},
 		// An error would be seen by nobody.
