@@ -24,6 +24,9 @@ const LateOrderWait = 24 * time.Hour
 // What providers have reported of the payment's money, also before the payment itself, is applied: the account is read
 // after the guard, in each report. See ReportMoney.
 //
+// A payment that names another stack is recorded only if its order is here, as it is in a table that a deleted stack
+// has kept: an account of a provider reports the payments of all its stacks to each.
+//
 // It does not matter whether the sale asks for payment: an order of any sale can be paid.
 // A price is compared, if the sale has one.
 //
@@ -36,10 +39,10 @@ const LateOrderWait = 24 * time.Hour
 // then the provider must report the payment again; with sale.Internal.
 func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
 	done, err := l.settle(ctx, p)
-	if err == nil {
+	if err == nil && !done.Elsewhere {
 		err = l.applyKnown(ctx, p.ID(), &done)
 	}
-	if err != nil || done.Refund != nil {
+	if err != nil || done.Refund != nil || done.Elsewhere {
 		return done, err
 	}
 	s, err := l.Sale(ctx, done.SaleID)
@@ -82,6 +85,8 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 		return Settlement{}, err
 	case stored.guard != nil:
 		return l.settlementOf(ctx, p, stored.guard)
+	case stored.order == nil && p.Stack != "":
+		return Settlement{Elsewhere: true}, nil
 	case stored.order == nil && p.OrderID != 0 && l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrderWait:
 		return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's order does not exist yet"))
 	case stored.order == nil:

@@ -18,6 +18,8 @@ type Settlement struct {
 	// New is false if the payment was recorded before, or by a try of this call whose
 	// answer was lost.
 	New bool
+	// Elsewhere: the payment names another stack, and no order of this one. Nothing is recorded.
+	Elsewhere bool
 	// Contradicts: the payment was recorded before, for another order or another amount.
 	Contradicts bool
 	// PaidBack: as of MoneyTaken, because its money was reported before the payment.

@@ -60,7 +60,10 @@ type Payment struct {
 	// SaleID is the sale that the payment names, or "".
 	SaleID string
 	// OrderID is the order that the payment names; 0 if it names no valid id.
-	OrderID  uint64
+	OrderID uint64
+	// Stack is another stack that the payment names: without an order of this one it is none of ours. "" if it names
+	// this stack, or none.
+	Stack    string
 	Amount   int64 // in minor units
 	Currency string
 }

@@ -192,7 +192,7 @@ const en = {
     more: "and {0} more", saveAnswers: "CSV of all answers", done: "Done, as the provider says,", heldN: "{0} held back",
     money: { part: "{0} are back.", failed: "A refund has failed.", stuck: "A refund is stuck: the provider waits for you.", disputed: "Disputed: pay nothing back until the dispute is won.", lost: "The dispute is lost: the buyer has the money." },
     unmark: "Take the mark back …", why: "Why it is wrong", yesUnmark: "Yes, it is due again", notUnmarked: { unchanged: "Not taken back: the provider says that it is done, or it has no mark.", busy: "No certain answer: try again." },
-    reason: { released: "The order was released before it was paid", "other-payment": "Another payment has paid the order", amount: "It is not of the price", recalled: "The sale was recalled", cancelled: "The order was cancelled", "unknown-order": "There is no such order" },
+    reason: { released: "The order was released before it was paid", "other-payment": "Another payment has paid the order", amount: "It is not exactly the price: is there tax, shipping or a promotion code?", recalled: "The sale was recalled", cancelled: "The order was cancelled", "unknown-order": "There is no such order" },
   },
   colon: ": ", comma: ", ", d: "{0} d", hr: "{0} h", min: "{0} min", s: "{0} s",
 };
@@ -392,7 +392,7 @@ const zh = {
     more: "另有 {0} 行", saveAnswers: "全部答复的 CSV", done: "已退（支付方告知）", heldN: "{0} 笔因争议暂缓",
     money: { part: "已退还 {0}。", failed: "有退款失败。", stuck: "有退款受阻：支付方在等待处理。", disputed: "有争议：胜诉前请勿退款。", lost: "争议已败诉：买家已得到款项。" },
     unmark: "撤销标记……", why: "为何有误", yesUnmark: "确定，重新待退", notUnmarked: { unchanged: "未撤销：支付方告知已退，或没有标记。", busy: "没有确定的答复，请重试。" },
-    reason: { released: "付款前订单已释放", "other-payment": "订单已由另一笔付款支付", amount: "金额与价格不符", recalled: "活动已召回", cancelled: "订单已取消", "unknown-order": "没有这个订单" },
+    reason: { released: "付款前订单已释放", "other-payment": "订单已由另一笔付款支付", amount: "金额与价格不符：是否另加了税费、运费，或用了优惠码？", recalled: "活动已召回", cancelled: "订单已取消", "unknown-order": "没有这个订单" },
   },
   colon: "：", comma: "，", d: "{0} 天", hr: "{0} 小时", min: "{0} 分钟", s: "{0} 秒",
 };

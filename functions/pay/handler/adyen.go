@@ -221,6 +221,7 @@ func (i *adyenItem) payment(reference string) (report, error) {
 			"the amount must be a multiple of 100, as all of Adyen's in %s", p.Currency)
 	}
 	p.SaleID, p.OrderID, _ = orderOf(i.MerchantReference)
+	p.Stack = stackOf(i.MerchantReference)
 	return one, nil
 }
 

@@ -204,6 +204,7 @@ func readAlipay(body []byte, own *alipaySettings) (report, error) {
 	}
 	p := &r.payment
 	p.SaleID, p.OrderID, p.Currency = saleID, orderID, "CNY"
+	p.Stack = stackOf(fields["passback_params"])
 	p.Amount, err = fen(fields["total_amount"])
 	switch {
 	case err != nil:

@@ -43,6 +43,8 @@ type Ledger interface {
 type Handler struct {
 	// Origin refuses requests that did not come through it; the zero value refuses none.
 	Origin httpapi.Origin
+	// Stack is this stack's name among those on one account of a provider; "" takes what names another one, too.
+	Stack string
 
 	ledger    Ledger
 	providers Providers
@@ -212,6 +214,9 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 		event.Text("orderId", orderid.String(payment.OrderID))
 	}
 	payment.Provider = provider
+	if payment.Stack == h.Stack || h.Stack == "" {
+		payment.Stack = ""
+	}
 	switch {
 	case one.refused != nil:
 		return outcome{}, one.refused
@@ -237,6 +242,9 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	switch {
 	case err != nil:
 		return outcome{}, err
+	case s.Elsewhere:
+		event.Text("stack", payment.Stack)
+		return outcome{Outcome: ignored, about: otherStack}, nil
 	case s.Refund != nil:
 		event.Text("saleId", s.Refund.SaleID)
 		event.Text("reason", string(s.Refund.Reason))
@@ -263,6 +271,8 @@ func (h *Handler) takeOtherKind(ctx context.Context, p sale.Payment) (outcome, e
 		return outcome{}, err
 	case recorded:
 		return outcome{Outcome: ignored}, nil
+	case p.Stack != "":
+		return outcome{Outcome: ignored, about: otherStack}, nil
 	}
 	return outcome{Outcome: wrongKind}, sale.Refuse(sale.InvalidRequest,
 		"the payment is not recorded, and StripeEvents does not count this kind of event: "+

@@ -2,6 +2,7 @@ package handler
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"time"
 
@@ -78,6 +79,8 @@ const (
 	ours      subject = "ours"       // a payment of an order
 	otherKind subject = "other-kind" // a payment of an order, in a kind of event that does not count
 
+	otherStack subject = "other-stack" // a payment that names another stack, and no order here
+
 	foreign  subject = "foreign"  // a payment, not of an order of this system
 	unpaid   subject = "unpaid"   // no money came or went: not yet, or the attempt failed
 	free     subject = "free"     // a session that needed no payment
@@ -112,11 +115,25 @@ var (
 // errNoAmount: an amount that is missing or null is not zero.
 var errNoAmount = errors.New("there is no amount")
 
+// ofStack finds the stack behind an order, whose id has at least 15 digits.
+var ofStack = regexp.MustCompile(`[0-9]{15,}-([0-9a-f]{8})$`)
+
+// stackOf returns the stack that such a text as orderOf reads names, "" for none.
+func stackOf(text string) string {
+	if found := ofStack.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
 // orderOf reads the text by which a shop names an order in the one field that its provider sends back,
-// flashsale-SALE-ORDER. named is false for any other text: the payment is for something else. order is 0 if it is
-// invalid; Pay then records a refund due for an unknown order.
+// flashsale-SALE-ORDER or flashsale-SALE-ORDER-STACK. named is false for any other text: the payment is for something
+// else. order is 0 if it is invalid; Pay then records a refund due for an unknown order.
 func orderOf(text string) (saleID string, order uint64, named bool) {
 	name, named := strings.CutPrefix(text, "flashsale-")
+	if stack := stackOf(text); stack != "" {
+		name = strings.TrimSuffix(name, "-"+stack)
+	}
 	at := max(strings.LastIndexByte(name, '-'), 0) // a sale's id may have hyphens, too
 	order, _ = orderid.Parse(strings.TrimPrefix(name[at:], "-"))
 	return name[:at], order, named

@@ -84,6 +84,7 @@ func isStandards(text string) error {
 type standardData struct {
 	SaleID    string          `json:"saleId"`
 	OrderID   string          `json:"orderId"`
+	Stack     string          `json:"stack"` // may be missing
 	PaymentID string          `json:"paymentId"`
 	RefundID  string          `json:"refundId"`
 	DisputeID string          `json:"disputeId"`
@@ -146,6 +147,7 @@ func readStandardWebhook(body []byte) (report, error) {
 	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	r.payment.OrderID, _ = orderid.Parse(data.OrderID)
+	r.payment.Stack = data.Stack
 	return r, nil
 }
 

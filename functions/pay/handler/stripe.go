@@ -27,6 +27,7 @@ import (
 const (
 	metaSale  = "flashsale_sale"
 	metaOrder = "flashsale_order"
+	metaStack = "flashsale_stack" // may be missing
 )
 
 // The kinds of Stripe's events that may report a payment. Stripe reports one payment with
@@ -394,6 +395,7 @@ func (s *stripeSettings) readEvent(e *stripeEvent) (report, error) {
 	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])
+	p.Stack = about.Metadata[metaStack]
 	if isCheckout && s.events == paymentIntentEvents || isIntent && s.events == checkoutEvents {
 		return report{payment: p, about: otherKind}, nil
 	}

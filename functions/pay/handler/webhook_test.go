@@ -291,6 +291,7 @@ func TestStripesAmountsAreConverted(t *testing.T) {
 func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
 	const paid, late = `{"outcome":"paid"}`, `{"outcome":"refund-due","reason":"released"}`
 	of := func(metadata string) string { return session(`"metadata":{` + metadata + `}`) }
+	const named, elsewhere = `"flashsale_sale":"moutai","flashsale_stack":"0badcafe",`, "406709376884146999"
 	pays := func(f *function) { f.Pay("alice", "pi_1", 149900) }
 	type fields map[string]any // in the line, in addition to what every line has; nil takes one away, of an error it is the start
 	for name, tt := range map[string]struct {
@@ -316,6 +317,11 @@ func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
 			fields{"orderId": nil, "saleId": "", "reason": "unknown-order"}},
 		"of an order that cannot be": {nil, of(`"flashsale_sale":"moutai","flashsale_order":"x"`), 200,
 			`{"outcome":"refund-due","reason":"unknown-order"}`, "refund-due", "", fields{"orderId": nil, "saleId": "", "reason": "unknown-order"}},
+		"of another stack": {nil, of(named + `"flashsale_order":"` + elsewhere + `"`), 200, `{"outcome":"ignored"}`, "ignored", "",
+			fields{"orderId": elsewhere, "saleId": nil, "stack": "0badcafe"}},
+		"of a deleted stack, whose table is kept": {nil, of(named + `"flashsale_order":"` + orderText + `"`), 200, paid, "paid", "", nil},
+		"of this stack, before its order": {nil, of(strings.Replace(named, "0badcafe", "51af3dc0", 1) + `"flashsale_order":"` + elsewhere + `"`), 503, `"code":"busy"`, "busy", sale.Busy,
+			fields{"orderId": elsewhere, "saleId": nil, "level": "WARN", "error": "busy: "}},
 		"a newer version": {func(f *function) { f.Newer("SALE#moutai", "SALE") }, session(""), 503, `"code":"busy"`, "internal", sale.NewerVersion,
 			fields{"saleId": nil, "level": "ERROR", "error": "newer-version: "}},
 	} {
@@ -342,5 +348,28 @@ func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
 				f.IsLine(t, tt.outcome, want, metrics)
 			})
 		})
+	}
+}
+
+func TestAReferenceNamesASaleAnOrderAndPerhapsAStack(t *testing.T) {
+	const order = 406709376884146177
+	type named struct {
+		sale  string
+		order uint64
+		stack string
+	}
+	for text, want := range map[string]named{
+		"flashsale-moutai-406709376884146177":            {"moutai", order, ""},
+		"flashsale-moutai-406709376884146177-51af3dc0":   {"moutai", order, "51af3dc0"},
+		"flashsale-51af3dc0-406709376884146177":          {"51af3dc0", order, ""},
+		"flashsale-a-51af3dc0-406709376884146177":        {"a-51af3dc0", order, ""},
+		"flashsale-406709376884146177-51af3dc0":          {"", order, "51af3dc0"},
+		"flashsale-moutai-406709376884146177-51AF3DC0":   {"moutai-406709376884146177", 0, ""},
+		"flashsale-moutai-406709376884146177-51af3dc0-1": {"moutai-406709376884146177-51af3dc0", 1, ""},
+	} {
+		saleID, orderID, isNamed := orderOf(text)
+		if got := (named{saleID, orderID, stackOf(text)}); got != want || !isNamed {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
 	}
 }

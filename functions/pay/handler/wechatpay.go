@@ -222,6 +222,7 @@ func (w *wechatPay) read(body []byte) (report, error) {
 		return r, unreadable(errNoAmount)
 	}
 	r.about, p.SaleID, p.OrderID, p.Amount, p.Currency = ours, saleID, orderID, int64(*about.Amount.Total), code
+	p.Stack = stackOf(about.Attach)
 	return r, nil
 }
 

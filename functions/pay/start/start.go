@@ -15,6 +15,6 @@ func Function() {
 	origin, noOrigin := httpapi.OriginFromEnv()
 	log.FatalIf(noOrigin)
 	h := handler.New(ledger, providers, log, clock.Wall)
-	h.Origin = origin
+	h.Origin, h.Stack = origin, startup.Stack()
 	startup.Serve(log, httpapi.Serve(h.Handle))
 }

@@ -29,10 +29,11 @@ const (
 
 // NewPaymentLink returns links to that address. The values of an order replace the places
 // {orderId}, {saleId}, {amount}, {currency}, {payBy} and {signature} in it; the order's id is
-// appended if it has no place. It fails for a signature without a key and for a key that is
-// too short (P19).
-func NewPaymentLink(address, key string) (PaymentLink, error) {
+// appended if it has no place. {stack} is replaced by the stack's name, which is not signed. It fails for a
+// signature without a key and for a key that is too short (P19).
+func NewPaymentLink(address, key, stack string) (PaymentLink, error) {
 	key = strings.TrimSpace(key) // a secret that was read from a file ends with a newline
+	address = strings.ReplaceAll(address, "{stack}", stack)
 	if address != "" && !strings.Contains(address, orderPlace) {
 		address += orderPlace
 	}

@@ -161,7 +161,7 @@ func TestABuyerSeesWhatBecomesOfPaymentsThatGoBack(t *testing.T) {
 
 func (f *function) paysAt(t *testing.T, address, key string) {
 	t.Helper()
-	link, err := NewPaymentLink(address, key)
+	link, err := NewPaymentLink(address, key, "51af3dc0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +175,7 @@ func TestALinkIsSignedOverAllOfItsValues(t *testing.T) {
 	for given, want := range map[[2]string]any{
 		{"https://s/pay?o={orderId}&s={saleId}&a={amount}&c={currency}&b={payBy}&g={signature}", key}: "https://s/pay?o=406709376884146177&s=moutai&a=149900&c=CNY&b=2026-01-01T01%3A00%3A06.000Z&g=63bff14c88c35d4d688ec79e55ca4d48f0e57efb6b81694df46dd1f6ec6aeb03",
 		{"/{saleId}/{signature}?o=", key + "\n"}:                                                      "/moutai/63bff14c88c35d4d688ec79e55ca4d48f0e57efb6b81694df46dd1f6ec6aeb03?o=406709376884146177",
+		{"/{stack}?order=", ""}:                                                                       "/51af3dc0?order=406709376884146177",
 		{"/pay?order=", ""}:                                                                           "/pay?order=406709376884146177",
 		{"", ""}:                                                                                      nil,
 		{"/{amount}/{user}/{orderId}", ""}:                                                            "/149900/{user}/406709376884146177",
@@ -190,7 +191,7 @@ func TestALinkIsSignedOverAllOfItsValues(t *testing.T) {
 
 func TestALinkThatCannotBeSignedIsRefused(t *testing.T) {
 	for _, given := range [][2]string{{"https://s/{signature}", ""}, {"https://s/{signature}", "  \n"}, {"https://s/{signature}", "0123456789abcdef0123456789abcde"}, {"", "short"}} {
-		if _, err := NewPaymentLink(given[0], given[1]); err == nil || strings.Contains(err.Error(), "0123") {
+		if _, err := NewPaymentLink(given[0], given[1], ""); err == nil || strings.Contains(err.Error(), "0123") {
 			t.Errorf("%q: %v", given, err)
 		}
 	}

@@ -15,7 +15,7 @@ func Function() {
 	log, _, ledger := startup.Function("query")
 	origin, err := httpapi.OriginFromEnv()
 	log.FatalIf(err)
-	link, err := handler.NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"))
+	link, err := handler.NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"), startup.Stack())
 	log.FatalIf(err)
 	h := handler.New(ledger, log, clock.Wall)
 	h.Origin, h.PayLink = origin, link

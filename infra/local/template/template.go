@@ -39,7 +39,7 @@ type Options struct {
 	QueueURL func(name string) string
 }
 
-// What AWS::StackName, AWS::Region and AWS::AccountId are here.
+// What AWS::StackName, AWS::StackId, AWS::Region and AWS::AccountId are here.
 const (
 	StackName = "local"
 	Region    = "us-east-1"
@@ -65,6 +65,7 @@ func Parse(text []byte, o Options) (*Stack, error) {
 	var err error
 	if r.t, err = cloudformation.Parse(text, cloudformation.Options{Parameters: o.Parameters, Lookup: r.lookup, Pseudo: map[string]string{
 		"AWS::Region": cmp.Or(o.Region, Region), "AWS::AccountId": AccountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::StackName": StackName,
+		"AWS::StackId": "arn:aws:cloudformation:" + Region + ":" + AccountID + ":stack/" + StackName + "/10ca1000-0000-4000-8000-000000000000",
 	}}); err != nil {
 		return nil, err
 	}

@@ -163,7 +163,7 @@ func TestWhatDoesNotRunLocallyIsRefused(t *testing.T) {
 		{"IdentitySource: $request.header.Authorization", "IdentitySource: $request.querystring.t", "IdentitySource"},
 		{"CorsConfiguration: {", "CorsConfiguration: {AllowCredentials: true, ", `unknown field "AllowCredentials"`},
 		{"V: x", "V: !GetAtt Q.QueueName", "attribute QueueName of Q"},
-		{"V: x", "V: !Ref AWS::StackId", "AWS::StackId"},
+		{"V: x", "V: !Ref AWS::NotificationARNs", "AWS::NotificationARNs"},
 		{"V: x", "V: [x]", "it does not run locally"},
 		{"V: x", `V: "{{resolve:secretsmanager:arn}}"`, "no such secret"},
 		{"Role:", "VpcConfig: {}\n      Role:", `unknown field "VpcConfig"`},

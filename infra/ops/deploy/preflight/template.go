@@ -20,7 +20,7 @@ func Read(path, region string, parameters map[string]string) (t *cloudformation.
 		return nil, fmt.Errorf("read template: %w", err)
 	}
 	o := cloudformation.Options{Parameters: parameters, Keep: true, Pseudo: map[string]string{"AWS::Region": region}}
-	for _, name := range []string{"AWS::StackName", "AWS::AccountId", "AWS::Partition", "AWS::URLSuffix"} {
+	for _, name := range []string{"AWS::StackName", "AWS::StackId", "AWS::AccountId", "AWS::Partition", "AWS::URLSuffix"} {
 		o.Pseudo[name] = name
 	}
 	o.Lookup = func(r cloudformation.Resource, attribute string) (string, error) {
