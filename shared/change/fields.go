@@ -6,7 +6,7 @@ import "slices"
 var fields = map[string][]string{
 	"create": {
 		"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "lateDays", "price",
-		"currency", "labels", "limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours",
+		"currency", "extras", "labels", "limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours",
 	},
 	"add":        {"seedId", "stock", "actor", "note", "version"},
 	"withdraw":   {"seedId", "stock", "actor", "note", "version"},

@@ -31,6 +31,7 @@ type Request struct {
 	LateDays        int64   `json:"lateDays"`
 	Price           *int64  `json:"price"`
 	Currency        string  `json:"currency"`
+	Extras          string  `json:"extras"`
 	Labels          string  `json:"labels"`
 	LimitGroup      *string `json:"limitGroup"`
 	EnterFrom       *string `json:"enterFrom"`
@@ -170,7 +171,10 @@ func (r *Request) Creation() (sale.Creation, error) {
 	}
 	c.LateFor = time.Duration(r.LateDays) * day
 	c.PayWithin, c.Currency = time.Duration(r.PayWithin)*time.Second, r.Currency
-	c.Labels = sale.Labels(r.Labels)
+	if r.Extras != "" && r.Extras != "none" && r.Extras != "allowed" {
+		return c, invalid("extras must be none or allowed")
+	}
+	c.Extras, c.Labels = r.Extras == "allowed", sale.Labels(r.Labels)
 	if c.DrawTerms, err = r.drawTerms(); err != nil {
 		return c, err
 	}

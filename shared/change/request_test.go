@@ -102,10 +102,12 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 		paid + `604800`: func(c sale.Creation) bool {
 			return c.PayWithin == 7*24*time.Hour && c.Price == 1 && c.Currency == "CNY"
 		},
-		paid + `60,"lateDays":7`: func(c sale.Creation) bool { return c.LateFor == 7*day },
-		paid + `60,"lateDays":0`: func(c sale.Creation) bool { return c.LateFor == 0 },
-		drawn + `1`:              func(c sale.Creation) bool { return c.KeepFor == time.Hour },
-		drawn + `168`:            func(c sale.Creation) bool { return c.KeepFor == 7*24*time.Hour },
+		paid + `60,"lateDays":7`:       func(c sale.Creation) bool { return c.LateFor == 7*day },
+		paid + `60,"lateDays":0`:       func(c sale.Creation) bool { return c.LateFor == 0 },
+		paid + `60,"extras":"allowed"`: func(c sale.Creation) bool { return c.Extras },
+		paid + `60,"extras":"none"`:    func(c sale.Creation) bool { return !c.Extras },
+		drawn + `1`:                    func(c sale.Creation) bool { return c.KeepFor == time.Hour },
+		drawn + `168`:                  func(c sale.Creation) bool { return c.KeepFor == 7*24*time.Hour },
 	} {
 		r, err := Decode([]byte(create + given + "}"))
 		if err != nil {
@@ -119,6 +121,8 @@ func TestACreationHasWhatItsRequestGivesUpToTheLimits(t *testing.T) {
 		"an endless time to pay": paid + `36028797018964028`,             // in nanoseconds it would overflow to a minute
 		"endless late days":      paid + `60,"lateDays":281474976710657`, // in nanoseconds it would overflow to a day
 		"an endless time kept":   drawn + `2251799813685249`,             // in nanoseconds it would overflow to an hour
+		"extras of no price":     `,"extras":"allowed"`,
+		"other extras":           paid + `60,"extras":"tax"`,
 		"a price of nothing":     `,"price":0,"currency":"CNY"`,
 		"a group of two words":   `,"limitGroup":"a b"`,
 		"a group without a name": `,"limitGroup":""`,

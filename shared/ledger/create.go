@@ -41,12 +41,14 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 		ID: c.SaleID, Name: c.Name, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
 		ChangedAt: time.UnixMilli(0), Seeded: c.Stock, Shards: c.Shards, Buckets: sale.BucketsFor(c.Shards),
 		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, LateFor: c.LateFor, Price: c.Price, Currency: c.Currency,
-		Labels: c.Labels, Presentation: c.Presentation, LimitGroup: c.LimitGroup,
+		Extras: c.Extras, Labels: c.Labels, Presentation: c.Presentation, LimitGroup: c.LimitGroup,
 	}
 	if c.HasDraw() {
 		draft.Draw = sale.Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt}
 	}
-	draft.MinReader = draft.OrdersReader()
+	if draft.MinReader = draft.OrdersReader(); c.Extras {
+		draft.MinReader = sale.ReadsExtras
+	}
 	if err := l.announce(ctx, c, draft); err != nil {
 		return Seeding{}, err
 	}
@@ -89,7 +91,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		request["maxStock"], drafted["room"] = table.N(c.MaxStock), table.N(c.MaxStock-c.Stock)
 	}
 	listing := table.With(table.ListingKey(c.SaleID), table.Item{"closesAt": table.Millis(c.ClosesAt)})
-	listing = table.ForReader(draft.MinReader, table.WithLabels(c.Labels, listing))
+	listing = table.ForReader(draft.OrdersReader(), table.WithLabels(c.Labels, listing))
 	if c.PayWithin != 0 {
 		listing["payWithin"] = request["payWithin"]
 	}
@@ -143,6 +145,7 @@ func compareCreation(stored table.Item, c sale.Creation) error {
 		r.Number("shards") == int64(c.Shards) && r.OptionalNumber("maxStock") == c.MaxStock &&
 		r.OptionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.Days("lateDays") == c.LateFor &&
 		r.OptionalNumber("price") == c.Price && r.OptionalText("currency") == c.Currency &&
+		r.Extras() == c.Extras &&
 		r.OptionalText("limitGroup") == c.LimitGroup && r.Labels() == c.Labels &&
 		r.Presentation() == c.Presentation && r.DrawTerms() == utc(c.DrawTerms)
 	switch {

@@ -125,7 +125,7 @@ func refundReason(p sale.Payment, of *ordered, held sale.Claim) sale.RefundReaso
 	switch {
 	case of == nil || p.SaleID != "" && p.SaleID != of.SaleID:
 		return sale.RefundUnknownOrder
-	case of.sale.Price != 0 && (p.Amount != of.sale.Price || p.Currency != of.sale.Currency):
+	case !of.sale.IsPrice(p):
 		return sale.RefundAmount
 	case !held.PaidAt.IsZero():
 		return sale.RefundOtherPayment

@@ -66,6 +66,19 @@ type Payment struct {
 	Stack    string
 	Amount   int64 // in minor units
 	Currency string
+	// Goods is what its provider says that the goods are of it, without tax on top, shipping and discounts, and before
+	// a conversion into the buyer's currency, in minor units of GoodsCurrency; "" if the provider says nothing. A sale
+	// with Extras compares it with its price.
+	Goods         int64
+	GoodsCurrency string
+}
+
+// IsPrice reports whether a payment is of the sale's price; any is, if it has none.
+func (s *Sale) IsPrice(p Payment) bool {
+	if s.Extras && p.GoodsCurrency != "" {
+		p.Amount, p.Currency = p.Goods, p.GoodsCurrency
+	}
+	return s.Price == 0 || p.Amount == s.Price && p.Currency == s.Currency
 }
 
 // ID identifies the payment among those of all providers. A provider has no '#' in its

@@ -70,7 +70,10 @@ type Sale struct {
 	// payment will do. They never change.
 	Price    int64
 	Currency string
-	Labels   Labels
+	// Extras: a payment may have tax on top of the price, shipping and discounts, if its provider explains them. It
+	// never changes.
+	Extras bool
+	Labels Labels
 	Presentation
 	// LimitGroup is the id of the sales in only one of which a user may order; "" if the
 	// sale limits only itself. It never changes.

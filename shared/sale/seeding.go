@@ -47,7 +47,9 @@ type Creation struct {
 	// Price, in minor units, and Currency are what a payment must be of; 0 and "" are any.
 	Price    int64
 	Currency string
-	Labels   Labels
+	// Extras is the sale's, see Sale.
+	Extras bool
+	Labels Labels
 	Presentation
 	// LimitGroup is the sale's, see Sale.
 	LimitGroup string
@@ -108,6 +110,8 @@ func (c *Creation) checkPayment() error {
 		return Refuse(InvalidRequest, "lateDays is of a sale with payWithin")
 	case c.LateFor != 0 && c.DrawTerms != (DrawTerms{}):
 		return Refuse(InvalidRequest, "a sale with a draw has no lateDays: what is not paid in time serves the next call")
+	case c.Extras && c.Price == 0:
+		return Refuse(InvalidRequest, "extras is of a sale with a price")
 	case (c.Price != 0) != (c.Currency != ""):
 		return Refuse(InvalidRequest, "give both price and currency, or neither")
 	case c.Price < 0 || c.Price > MaxPrice:

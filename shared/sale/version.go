@@ -26,7 +26,7 @@ const ProgramVersion = "0.8.1"
 // would take for a paid one, or count as released.
 const (
 	// Reads is the highest minReader of an item that this version understands.
-	Reads = 6
+	Reads = 7
 	// ReadsPayment is the version that a reader of a sale with a PayWithin needs.
 	ReadsPayment = 2
 	// ReadsGroups is the version that a reader of a sale with a LimitGroup needs.
@@ -41,6 +41,9 @@ const (
 	// PayUntil or a LateFor, and of the claim of an order that they have cancelled after it was paid, or whose
 	// unit they keep.
 	ReadsOperators = 6
+	// ReadsExtras is the version that a reader of the item of a sale with Extras needs: an older one would give each
+	// payment back.
+	ReadsExtras = 7
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1

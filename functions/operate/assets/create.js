@@ -211,6 +211,8 @@ export function creating(page) {
     page.render(); // with what is in its fields
   }
 
+  const extras = () => /** @type {HTMLInputElement | null} */ (document.getElementById("extras"))?.checked;
+
   /** What the fields say, and what is wrong with them, by field. @returns {{bodies: Body[], wrong: Record<string, string>}} */
   function wanted() {
     /** @type {Record<string, string>} */
@@ -250,7 +252,7 @@ export function creating(page) {
     const terms = {
       action: "create", opensAt: opens.toISOString(), closesAt: closes.toISOString(),
       ...(typed("image") && { image: typed("image") }), ...(typed("about") && { about: typed("about") }), ...(typed("page") && { link: typed("page") }),
-      ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(pay), ...(Number(late) && { lateDays: Number(late) }) }),
+      ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(pay), ...(Number(late) && { lateDays: Number(late) }), ...(extras() && { extras: "allowed" }) }),
       ...(draws && { enterFrom: from.toISOString(), enterUntil: until.toISOString(), keepHours: hours }), ...(typed("note") && { note: typed("note") }),
     };
     if (!sizes?.length) return { bodies: [{ ...terms, saleId: id, name, stock: Number(stock) }], wrong };
@@ -362,7 +364,8 @@ export function creating(page) {
               field("price", words.price, words.priceHelp, { inputmode: "decimal", value: offer.price && String(offer.price / 10 ** digitsOf(offer.currency)) }),
               field("currency", words.currency, words.currencyHelp, { maxlength: 3, value: offer.currency }),
               field("minutes", words.minutes, words.minutesHelp, { type: "number", min: 1, max: 10080, inputmode: "numeric", value: f.payWithin ? f.payWithin / 60 : 30 }),
-              field("late", words.late, words.lateHelp, { type: "number", min: 0, max: 7, step: 1, inputmode: "numeric", value: f.lateDays })),
+              field("late", words.late, words.lateHelp, { type: "number", min: 0, max: 7, step: 1, inputmode: "numeric", value: f.lateDays }),
+              h("p", { class: "check" }, h("input", { id: "extras", type: "checkbox", checked: f.extras === "allowed" }), h("label", { for: "extras" }, common.extras))),
             h("fieldset", {}, h("legend", {}, words.draw), h("p", { class: "faint" }, words.drawHelp),
               field("from", words.enterFrom, "", { type: "datetime-local", step: 1, value: f.draw && at(undefined, day) }),
               field("until", words.enterUntil, fill(words.enterHelp, duration(1000 * lead)), { type: "datetime-local", step: 1, value: f.draw && at(undefined, first - since(f.draw.enterUntil)) }),

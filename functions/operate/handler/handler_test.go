@@ -48,14 +48,14 @@ func TestSalesAreShownAsTheyStand(t *testing.T) {
 		}, one, nil, `{"books":{"money":[{"currency":"CNY","digits":2,"taken":0,"outstanding":299800,"due":0,"refunded":0}]}}`},
 		"all terms, and a recall": {func(c *sale.Creation) {
 			asksForPayment(c)
-			c.LateFor, c.LimitGroup = 72*time.Hour, "spirits"
+			c.LateFor, c.LimitGroup, c.Extras = 72*time.Hour, "spirits", true
 			c.Presentation = sale.Presentation{Image: "https://images.example/m.jpg", About: "53 %", Link: "https://shop.example/m"}
 		}, func(t *testing.T, f *function) {
 			f.Edit(sale.Edit{PayUntil: now.Add(5 * time.Hour)})
 			f.Recall()
 			f.over(f.Ledger())
 		}, one, nil, `{` + open + `,"state":"RECALLED","paused":true,"recalling":true,"edits":2,"recalledAt":"2026-01-01T00:00:08.001Z","recallNote":"a batch is defective","limitGroup":"spirits",
-			"payWithin":3600,"lateDays":3,"payUntil":"2026-01-01T05:00:08.000Z","price":149900,"currency":"CNY",
+			"payWithin":3600,"lateDays":3,"payUntil":"2026-01-01T05:00:08.000Z","price":149900,"currency":"CNY","extras":"allowed",
 			"offer":{"price":149900,"currency":"CNY","image":"https://images.example/m.jpg","about":"53 %","link":"https://shop.example/m"}}`},
 		"a group": {group, func(t *testing.T, f *function) {
 			f.Open(group, func(c *sale.Creation) { c.SaleID = "size-9" })

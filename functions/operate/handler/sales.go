@@ -73,12 +73,17 @@ func standingOf(one ledger.Standing, now time.Time) wire.Sale {
 	if s.State != sale.Open {
 		state = string(sale.Draft)
 	}
+	extras := ""
+	if s.Extras {
+		extras = "allowed"
+	}
 	return wire.Sale{SaleID: one.SaleID, Terms: &wire.Terms{
 		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		ChangedAt: since(s.ChangedAt), RecalledAt: since(s.RecalledAt), RecallNote: s.RecallNote, LimitGroup: s.LimitGroup,
 		Drained: one.Drained, Recalling: one.Recalling, Edits: s.Edits, Seeded: s.Seeded, Shards: s.Shards,
 		PayWithin: int64(s.PayWithin / time.Second), LateDays: int64(s.LateFor / (24 * time.Hour)),
-		PayUntil: since(s.PayUntil), Price: s.Price, Currency: s.Currency, Draw: drawnOf(s), Books: booksOf(one.Books, s),
+		PayUntil: since(s.PayUntil), Price: s.Price, Currency: s.Currency, Extras: extras, Draw: drawnOf(s),
+		Books: booksOf(one.Books, s),
 	}}
 }
 

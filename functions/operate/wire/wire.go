@@ -50,6 +50,7 @@ type Terms struct {
 	LateDays  int64  `json:"lateDays,omitempty"`
 	Price     int64  `json:"price,omitempty"`
 	Currency  string `json:"currency,omitempty"`
+	Extras    string `json:"extras,omitempty"`   // allowed
 	PayUntil  string `json:"payUntil,omitempty"` // of all unpaid orders, if an operator has given more time
 	Draw      *Draw  `json:"draw,omitempty"`
 	Books     *Books `json:"books"` // null until the first pass

@@ -396,6 +396,9 @@ func (s *stripeSettings) readEvent(e *stripeEvent) (report, error) {
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])
 	p.Stack = about.Metadata[metaStack]
+	if isCheckout {
+		p.Goods, p.GoodsCurrency = stripeGoods(e.Data.Object)
+	}
 	if isCheckout && s.events == paymentIntentEvents || isIntent && s.events == checkoutEvents {
 		return report{payment: p, about: otherKind}, nil
 	}

@@ -61,6 +61,7 @@ type terms struct {
 	LateDays  int64
 	Price     int64
 	Currency  string
+	Extras    string // a payment may be more or less than the price
 }
 
 // drawTerms are what a sale's creation asks of a draw; zero if there is none.
@@ -87,6 +88,7 @@ func (l lasting) hasDraw() bool { return l.drawTerms != drawTerms{} }
 func (l lasting) check(f *fields) {
 	f.together("price", "currency")
 	f.with("payWithin", "lateDays")
+	f.with("price", "extras")
 	f.failIf(l.hasDraw() && l.LateDays != 0, "lateDays is there, but a draw decides who may buy")
 	f.together("enterFrom", "enterUntil", "keepHours")
 	f.failIf(l.hasDraw() && l.EnterFrom >= l.EnterUntil, "enterUntil is not after enterFrom")

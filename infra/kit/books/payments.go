@@ -16,6 +16,8 @@ const (
 	// operatorsReader is that of a sale with lateDays, of the item of one whose unpaid orders were given more time, and of the claim of a cancelled
 	// order that was paid or whose unit is kept.
 	operatorsReader = 6
+	// extrasReader is that of the item of a sale with extras.
+	extrasReader = 7
 	// reachesAll is longer than an edit takes to reach every shard.
 	reachesAll = 5 * time.Minute
 	// maxGrace is the longest that a claim may be due before it is released.
@@ -82,7 +84,7 @@ func (p *pass) settle(c Claim) {
 			"the payment of %q of %s was paid back at %s", c.User, clock(c.PaidAt), clock(c.RefundedAt))
 		p.findIf(c.PaidAt < confirmed || c.PaidAt > now, "P24", about+" paidAt",
 			"the claim of %q was paid at %s, its order is of %s", c.User, clock(c.PaidAt), clock(c.ConfirmedAt.UnixMilli()))
-		p.findIf(asks.Price != 0 && (c.Amount != asks.Price || c.Currency != asks.Currency), "P24", about+" amount",
+		p.findIf(asks.Price != 0 && asks.Extras == "" && (c.Amount != asks.Price || c.Currency != asks.Currency), "P24", about+" amount",
 			"the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.Amount, c.Currency, asks.Price, asks.Currency)
 	}
 	ended := max(c.ReleasedAt, c.CancelledAt)
@@ -141,6 +143,9 @@ func (p *pass) judgePayments(h *header) {
 	}
 	if h.sale.PayUntil != 0 {
 		needs = operatorsReader
+	}
+	if h.sale.Extras != "" {
+		needs = extrasReader
 	}
 	if h.sale.SealedAt != 0 {
 		needs = max(needs, sealedReader)
@@ -290,7 +295,7 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	isPrice := asks.Price == 0 || r.Amount == asks.Price && r.Currency == asks.Currency
 	switch {
 	case r.Reason == "unknown-order":
-	case isPrice == (r.Reason == "amount"):
+	case isPrice == (r.Reason == "amount") && asks.Extras == "":
 		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.Amount, r.Currency, r.Payment, r.Reason, asks.Price, asks.Currency)
 	case r.Reason == cancelled && c.CancelledAt == 0:
 		p.find("P37", about, "%s is to be refunded because its order is cancelled, but the order %s is not", r.Payment, c.OrderID)

@@ -240,17 +240,20 @@ func extendedSale(t *testing.T) *world {
 	return w
 }
 
-// lateSale is a sale of 4 units on 2 shards with lateDays that is over: user-0 expired when the last unit was sold, user-1 to
+// lateSale is a sale of 4 units on 2 shards with lateDays and extras that is over: user-0 expired when the last unit was sold, user-1 to
 // user-3 have paid late, the last of them after the end; user-4 has expired a day after that.
 func lateSale(t *testing.T) *world {
 	w := newWorld(t)
 	c := w.Sale(4, 2)
 	c.PayWithin, c.LateFor, c.ClosesAt = 30*time.Minute, 24*time.Hour, c.ClosesAt.Add(9*time.Hour)
+	c.Price, c.Currency, c.Extras = 199900, "CNY", true
 	w.Create(c)
 	w.Confirmed(w.buy(0, 3))
 	w.Pass(8 * time.Hour)
 	w.ReleasesBy(w.Ledger)
-	w.pays("user-1", "pi_1")
+	taxed := w.payment("user-1", "pi_1")
+	taxed.Goods, taxed.GoodsCurrency, taxed.Amount = taxed.Amount, taxed.Currency, 219900
+	w.Settles(taxed)
 	w.pays("user-2", "pi_2")
 	w.Confirmed(w.buy(3, 1))
 	w.ReleasesBy(w.Ledger)

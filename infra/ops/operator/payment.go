@@ -35,7 +35,7 @@ func record(ctx context.Context, p *target, o options, out *terminal) error {
 	if !o.has("dry-run") {
 		to = out.command.ErrOrStderr()
 	}
-	recorded, err := showPayment(ctx, book, payment, to)
+	recorded, err := showPayment(ctx, book, &payment, to)
 	what := fmt.Sprintf("%d %s of %s for order %s of sale %s", payment.Amount, payment.Currency, payment.ID(), orderid.String(payment.OrderID), payment.SaleID)
 	switch {
 	case err != nil:
@@ -106,9 +106,10 @@ func paymentOf(where *target, o options) (sale.Payment, error) {
 	return p, nil
 }
 
-// showPayment says what the payment is for, as the table has it, and reports whether it is recorded.
-func showPayment(ctx context.Context, book *ledger.Ledger, p sale.Payment, out io.Writer) (recorded bool, err error) {
-	if recorded, err = book.Recorded(ctx, p); err != nil {
+// showPayment says what the payment is for, as the table has it, and reports whether it is recorded. In a sale with extras
+// the payment has its price: the operator has seen it.
+func showPayment(ctx context.Context, book *ledger.Ledger, p *sale.Payment, out io.Writer) (recorded bool, err error) {
+	if recorded, err = book.Recorded(ctx, *p); err != nil {
 		return recorded, err
 	}
 	o, err := book.Order(ctx, p.OrderID)
@@ -130,6 +131,10 @@ func showPayment(ctx context.Context, book *ledger.Ledger, p sale.Payment, out i
 	price := "a sale without a price"
 	if s.Price != 0 {
 		price = fmt.Sprintf("its price is %d %s", s.Price, s.Currency)
+	}
+	if s.Extras {
+		price += ", and a payment may have extras"
+		p.Goods, p.GoodsCurrency = s.Price, s.Currency
 	}
 	fmt.Fprintf(out, "order %s is of %s in sale %s: %s; %s\n", orderid.String(o.ID), o.User, o.SaleID, c.State(), price)
 	return recorded, nil

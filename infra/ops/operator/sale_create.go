@@ -162,7 +162,7 @@ func (w wanted) among(exist []listedSale) string {
 		"name": is.Name == w.Name, "opensAt": exactly(when(is.OpensAt)) == exactly(w.OpensAt), "closesAt": exactly(when(is.ClosesAt)) == exactly(w.ClosesAt),
 		"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
 		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second), "lateDays": is.LateDays == int64(w.LateFor/day),
-		"price": is.Price == w.Price, "currency": is.Currency == w.Currency,
+		"price": is.Price == w.Price, "currency": is.Currency == w.Currency, "extras": (is.Extras != "") == w.Extras,
 	} {
 		if !same && is.Error == "" {
 			other = append(other, name)

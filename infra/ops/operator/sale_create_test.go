@@ -47,6 +47,8 @@ func TestAFileDescribesASaleOrAGroupOfThem(t *testing.T) {
 	}
 	first, second := size("runner-38", "Trail Runner", 300), size("runner-39", "Trail Runner", 400)
 	first.Labels, second.About = "sku=38", "on"
+	dear := size("runner", "runner", 100)
+	dear.LimitGroup, dear.LateFor, dear.Extras = "", 0, true
 	drawn := one("no", "no", 1000)
 	drawn.Shards, drawn.DrawTerms = 5, sale.DrawTerms{EnterFrom: opens.Add(-72 * time.Hour), EnterUntil: opens.Add(-24 * time.Hour), KeepFor: 4 * time.Hour}
 	emoji := one("a", "a", 10)
@@ -54,6 +56,7 @@ func TestAFileDescribesASaleOrAGroupOfThem(t *testing.T) {
 	const window = `"opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"`
 	for text, want := range map[string][]sale.Creation{
 		drop: {first, second, size("40", "40", 300)},
+		`{"saleId": "runner", ` + window + `, "stock": 100, "payWithin": "30m", "price": 89900, "currency": "CNY", "extras": "allowed"}`:                                                                                                                     {dear},
 		"saleId: no\nopensAt: 2026-12-05T12:00:00Z\nclosesAt: 2026-12-05T14:00:00Z\nstock: 1e3\nshards: 5\nenterFrom: 2026-12-02T12:00:00Z\nenterUntil: 2026-12-04T12:00:00Z\nkeepHours: 4h":                                                                 {drawn},
 		"%YAML 1.2\n---\n" + strings.NewReplacer("opensAt: 2026-12-05T20:00:00+08:00", "opensAt: &o 2026-12-05T20:00:00+08:00", "  - saleId: runner-38\n    labels: sku=38\n", "  - saleId: runner-38\n    labels: sku=38\n    opensAt: *o\n").Replace(drop): {first, second, size("40", "40", 300)},
 		`{"saleId": "a", "about": "\ud83d\udc5f \\ud83d\\udc5f"` + "," + window + `, "stock": 10}`:                                                                                                                                                           {emoji},

@@ -130,6 +130,9 @@ func valuesOf(c sale.Creation) map[string]string {
 	if c.Shards == sale.ShardsFor(sale.DefaultOrdersPerSecond, c.Stock) {
 		delete(values, "shards") // they follow from the stock, also from another one
 	}
+	if c.Extras {
+		values["extras"] = "allowed"
+	}
 	if c.HasDraw() {
 		values["enterFrom"], values["enterUntil"] = exactly(c.EnterFrom), exactly(c.EnterUntil)
 	}

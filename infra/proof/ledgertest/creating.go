@@ -81,6 +81,7 @@ var creating = map[string]func(*testing.T, *World){
 			"lateDays":     func(c *sale.Creation) { c.LateFor = lateFor },
 			"price":        func(c *sale.Creation) { c.Price++ },
 			"currency":     func(c *sale.Creation) { c.Currency = "EUR" },
+			"extras":       func(c *sale.Creation) { c.Extras = true },
 			"no price":     func(c *sale.Creation) { c.Price, c.Currency = 0, "" },
 			"fewer labels": func(c *sale.Creation) { c.Labels = "sku=A-38" },
 			"label order":  func(c *sale.Creation) { c.Labels = "campaign=1111,sku=A-38" },

@@ -390,8 +390,10 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[ta
 			return heal(func() error { return p.finish(ctx, c) })
 		case fate == table.FateRefund && others[table.IdentityOf(table.RefundKey(c.SaleID, c.Payment))] == nil:
 			reason := sale.RefundOtherPayment
+			isPrice := one.sale.IsPrice(sale.Payment{Amount: c.Amount, Currency: c.Currency})
 			switch {
-			case one.sale.Price != 0 && (c.Amount != one.sale.Price || c.Currency != one.sale.Currency):
+			// With extras another amount may be of the price, too, if that is not why no payment has paid the order.
+			case !isPrice && (!one.sale.Extras || held.PaidAt.IsZero() && !held.Released()):
 				reason = sale.RefundAmount
 			case held.Released() || held.MayBeReleased() && releasedUntil(one.sale, c.OrderID, c.PaidAt) != sale.ByBuyer:
 				reason = sale.RefundReleased

@@ -37,6 +37,7 @@ func ReadSale(it Item) (sale.Sale, error) {
 		PayUntil:  r.OptionalTime("payUntil"),
 		Price:     r.OptionalNumber("price"),
 		Currency:  r.OptionalText("currency"),
+		Extras:    r.Extras(),
 		Labels:    r.Labels(),
 
 		Presentation: r.Presentation(),
@@ -106,6 +107,9 @@ func WithTerms(s sale.Sale, it Item) Item {
 	if s.Price != 0 {
 		it["price"], it["currency"] = N(s.Price), S(s.Currency)
 	}
+	if s.Extras {
+		it["extras"] = S(extrasAllowed)
+	}
 	for name, value := range map[string]string{
 		"limitGroup": s.LimitGroup, "image": s.Image, "about": s.About, "link": s.Link,
 	} {
@@ -119,6 +123,17 @@ func WithTerms(s sale.Sale, it Item) Item {
 // Days reads a number of days, 0 if there is none.
 func (r *Reader) Days(name string) time.Duration {
 	return time.Duration(r.OptionalNumber(name)) * 24 * time.Hour
+}
+
+const extrasAllowed = "allowed"
+
+// Extras reads whether payments may have extras.
+func (r *Reader) Extras() bool {
+	text := r.OptionalText("extras")
+	if text != "" && text != extrasAllowed {
+		r.Fail("extras", extrasAllowed)
+	}
+	return text != ""
 }
 
 // Presentation reads what buyers see of the sale.

@@ -142,11 +142,12 @@ func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
 	wantCreated(t, tab, nil)
 	browser.Eval[bool](tab, `["rate", "late", "from", "until"].every((f) => !(document.querySelector("#new-" + f).value = ""))`)
 	set(tab, map[string]string{"sizes": "38: 20, 大: 5,", "price": "1999", "currency": "jpy", "minutes": "1.25", "late": "7"})
+	tab.Click("#extras")
 	browser.Eval[bool](tab, `((b) => !(b.click(), b.click()))(document.querySelector(".making button.main"))`) // as impatience does
 	tab.WaitText("Lamp 大: certain, it is there.", "All are created: see the group")
 	set(tab, map[string]string{"id": "next"}) // of which nothing is created yet
 	browser.Gives(tab, "document.querySelector('.making a[href^=\"#group/\"]').hash", "#group/"+long, "the link to the created group leads to")
-	wantCreated(t, tab, object{"action": "create", "limitGroup": long, "price": 1999.0, "currency": "JPY", "payWithin": 75.0, "lateDays": 7.0, "opensAt": "2035-03-24T19:00:00.000Z", "closesAt": "2035-03-27T18:00:00.000Z"},
+	wantCreated(t, tab, object{"action": "create", "limitGroup": long, "price": 1999.0, "currency": "JPY", "payWithin": 75.0, "lateDays": 7.0, "extras": "allowed", "opensAt": "2035-03-24T19:00:00.000Z", "closesAt": "2035-03-27T18:00:00.000Z"},
 		object{"saleId": long[:61] + "-38", "name": "Lamp 38", "stock": 20.0}, object{"saleId": long[:61] + "-s2", "name": "Lamp 大", "stock": 5.0})
 }
 
