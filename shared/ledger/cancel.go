@@ -227,7 +227,7 @@ func endClaim(o *ordered, held sale.Claim, unit sale.Unit, now time.Time) table.
 	switch {
 	case held.State() == sale.Paid:
 		u.Expr = "SET #cancelledAt = :now, #unit = :unit, #minReader = :reader ADD #refunds :refund"
-		condition, values := table.IfReturned(held.Returned) // or else the refund would not say the same
+		condition, values := table.IfMoney(held.Returned) // or else the refund would not say the same
 		u.If = "#payment = :payment AND attribute_not_exists(#cancelledAt) AND " + condition
 		maps.Copy(u.Values, values)
 		u.Values[":payment"], u.Values[":refund"], u.Values[":reader"] = table.S(held.Payment), table.SS(held.Payment), reader

@@ -175,7 +175,7 @@ func refundOf(s sale.Sale, c paid, guard table.Item, reason sale.RefundReason, a
 // notePaid notes on a claim that the payment that has paid it goes back, also if it notes as
 // many others as it may.
 func (l *Ledger) notePaid(s sale.Sale, c paid) types.TransactWriteItem {
-	condition, values := table.IfReturned(c.returned) // or else the refund would not say the same
+	condition, values := table.IfMoney(c.returned) // or else the refund would not say the same
 	return l.table.Action(table.Update{
 		Key:  table.ClaimKey(s.ID, sale.BucketOf(c.user, s.Buckets), c.user),
 		Expr: "ADD #refunds :refund", If: "#payment = :payment AND " + condition, ReturnOld: true,

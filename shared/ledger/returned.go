@@ -145,7 +145,9 @@ func (l *Ledger) applyToClaim(ctx context.Context, a sale.Account, g table.Guard
 	for left := l.table.UpTo(table.MaxTries); ; {
 		after := was.Apply(a, g.Amount, g.Currency, l.now())
 		u := table.UpdateReturned(of.claimKey(), "#payment = :payment", was, after, nil)
-		u.Return, u.Values[":payment"] = types.ReturnValueAllNew, table.S(a.Payment)
+		if u.Return = types.ReturnValueAllNew; was == (sale.Returned{}) {
+			u.Values[":payment"] = table.S(a.Payment)
+		}
 		claim, _, err := l.table.UpdateWithin(ctx, table.MaxTries, u)
 		refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
 		if isRefused {

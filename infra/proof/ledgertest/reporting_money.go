@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,16 @@ func (w *World) hasRefund(isDue, isNoted bool, why string) {
 	r, listing := w.refunds("moutai"), w.Listing()
 	check(w.T, len(r) == 1 && r[0].IsDue() == isDue && listing.RefundAt.Equal(w.Now()) == isNoted,
 		"%s: got %+v, and the listing notes %v, want it due: %t, noted: %t", why, r, listing.RefundAt, isDue, isNoted)
+}
+
+// overtakenOn is an environment that something overtakes before its n-th UpdateItem, counted from 1.
+func (w *World) overtakenOn(n int, meanwhile func()) *ledger.Ledger {
+	at := 0
+	return w.before("UpdateItem", func() {
+		if at++; at == n {
+			meanwhile()
+		}
+	})
 }
 
 // eachOrder calls with each order of the texts in which all that need the payment come after it.
@@ -106,6 +117,83 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		}
 		w.Settled(1)
 	},
+	"of any two that write what is said of a payment's money, each one counts": func(t *testing.T, w *World) {
+		w.OpenUnpaid(2000, 1)
+		users := people(2000)
+		for _, before := range []string{"", "failed a 1", "mark", "failed a 1,mark"} {
+			for _, first := range []string{"failed b 1", "half c 1", "mark", "unmark", "payment"} {
+				for _, second := range []string{"failed d 1", "stuck e 1", "mark", "unmark"} {
+					for _, isDue := range []bool{true, false} {
+						if !isDue && strings.Contains(before+first+second, "mark") {
+							continue // a claim has no mark by hand
+						}
+						user := users[0]
+						id, payment := w.Ordered(user)[0], "stripe#pi_"+user
+						if users = users[1:]; isDue {
+							w.Settles(PaymentOf(id, "other_"+user))
+						}
+						w.Settles(PaymentOf(id, "pi_"+user))
+						makes := func(l *ledger.Ledger, what string) {
+							w.Pass(time.Second)
+							switch what {
+							case "":
+							case "payment":
+								w.Succeeds(l.Pay(w.Ctx, PaymentOf(id, "pi_"+user)))
+							case "mark":
+								w.Succeeds(nil, l.MarkRefunds(w.Ctx, "moutai", []string{payment}, "kim")[0].Err)
+							case "unmark":
+								_, _, err := l.UnmarkRefund(w.Ctx, "moutai", payment, "kim", "no")
+								w.Succeeds(nil, err)
+							default:
+								w.Succeeds(l.ReportMoney(w.Ctx, halves("pi_"+user, strings.Replace(what, "half", "done", 1))))
+							}
+						}
+						all := append(strings.Split(before, ","), first, second)
+						for _, what := range all[:len(all)-2] {
+							makes(w.Environment(), what)
+						}
+						writes := 0
+						overtakes := sync.OnceFunc(func() { makes(w.Environment(), second) })
+						makes(w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+							if op == "UpdateItem" || op == "TransactWriteItems" {
+								if writes++; writes == 2 || writes == 1 && strings.Contains("mark unmark payment", first) {
+									overtakes()
+								}
+							}
+							return call()
+						}), first)
+						overtakes() // if it has written less
+						text := strings.Join(all, ",")
+						where, known := "CLAIM#moutai#"+fmt.Sprint(sale.BucketOf(user, 1)), user
+						if isDue {
+							where, known = "REFUND#moutai", payment
+						}
+						it, about := w.Item(where, known), fmt.Sprintf("%q, due: %t", all, isDue)
+						has := func(want int, attribute string) {
+							got := 0
+							if it[attribute] != nil {
+								got = int(w.Number(where, known, attribute))
+							}
+							check(t, got == want, "%s: %s is %d, want %d", about, attribute, got, want)
+						}
+						has(strings.Count(text, "failed"), "failures")
+						has(199900/2*strings.Count(text, "half"), "back")
+						check(t, (it["stuck"] != nil) == strings.Contains(text, "stuck"), "%s: stuck is %v", about, it["stuck"])
+						if strings.ContainsAny(text, "0123456789") {
+							has(int(w.Number("MONEY#"+payment, "MONEY", "v")), "money")
+						}
+						if !strings.Contains(first+second, "mark") {
+							isMarked := strings.Contains(before, "mark") && !strings.Contains(first+second, "failed")
+							check(t, (it["refundedAt"] != nil) == isMarked, "%s: marked at %v", about, it["refundedAt"])
+						}
+						if second == "unmark" && first != "mark" || first == "unmark" && second != "mark" {
+							check(t, it["refundedAt"] == nil && it["refundedBy"] == nil, "%s: marked at %v", about, it["refundedAt"])
+						}
+					}
+				}
+			}
+		}
+	},
 	"a mark is taken away by a refund that fails after it, once, and not by a part or a repeat": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
@@ -127,12 +215,46 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		w.hasRefund(true, true, "another one has failed")
 		w.hasNumber(w.Now().UnixMilli(), "REFUND#moutai", "stripe#pi_1", "again")
 		check(t, w.refunds("moutai")[0].RefundedBy == "", "it still says who has marked it")
+		w.hasNumber(w.Number("MONEY#stripe#pi_1", "MONEY", "v"), "REFUND#moutai", "stripe#pi_1", "money")
 		at := w.Now()
 		w.Pass(time.Minute)
 		w.marksRefunded("moutai", "stripe#pi_1")
 		w.Reports(halves("pi_1", "failed d 2"))
 		w.hasRefund(false, false, "it is marked again, and has failed before")
 		w.hasNumber(at.UnixMilli(), "REFUND#moutai", "stripe#pi_1", "again")
+		// Less overtakes more, and a mark that is taken back overtakes what does not touch it.
+		w.Succeeds(w.overtakenOn(2, func() { w.Reports(halves("pi_1", "stuck f 1")) }).ReportMoney(w.Ctx, halves("pi_1", "stuck e 1")))
+		check(t, w.refunds("moutai")[0].Stuck, "what is stuck is not said")
+		w.hasNumber(w.Number("MONEY#stripe#pi_1", "MONEY", "v"), "REFUND#moutai", "stripe#pi_1", "money")
+		w.hasRefund(false, false, "it is stuck")
+		w.Succeeds(w.overtakenOn(3, func() {
+			_, is, err := w.Environment().UnmarkRefund(w.Ctx, "moutai", "stripe#pi_1", "kim", "no")
+			check(t, is && err == nil, "it is not taken back: %v", err)
+		}).ReportMoney(w.Ctx, halves("pi_1", "stuck g 1")))
+		w.hasRefund(true, true, "the mark is taken back")
+	},
+	"a mark whose author has not heard of a failure does not outlive it": func(_ *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		for n, before := range []string{"", "failed a 1"} { // the report then finds a refund that says something
+			w.Settles(PaymentOf(id, "pi_1"))
+			if before != "" {
+				w.Reports(halves("pi_1", before))
+			}
+			read, write, written := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			marks := w.before("UpdateItem", func() { close(read); <-write })
+			go func() {
+				marks.MarkRefunds(w.Ctx, "moutai", []string{"stripe#pi_1"}, "kim")
+				close(written)
+			}()
+			<-read
+			w.Succeeds(w.overtakenOn(2+n, func() { close(write); <-written }).ReportMoney(w.Ctx, halves("pi_1", "failed b 1")))
+			w.hasRefund(true, true, "it has failed")
+			w.remove(w.Item("REFUND#moutai", "stripe#pi_1"))
+			w.remove(w.Item("PAYMENT#stripe#pi_1", "PAYMENT"))
+			w.remove(w.Item("MONEY#stripe#pi_1", "MONEY"))
+		}
 	},
 	"a mark of an earlier release is kept by what goes back in part": func(_ *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
@@ -151,13 +273,14 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		id := w.Ordered("alice")[0]
 		w.Settles(PaymentOf(id, "pi_0"))
 		w.Settles(PaymentOf(id, "pi_1"))
-		w.marksRefunded("moutai", "stripe#pi_1")
+		w.Succeeds(nil, w.Ledger.MarkRefunds(w.Ctx, "moutai", []string{"stripe#pi_1"}, "lee")[0].Err)
 		w.Pass(2 * time.Hour)
 		for _, isFirst := range []bool{true, false} {
 			got, is, err := w.Environment().UnmarkRefund(w.Ctx, "", "stripe#pi_1", "kim", "another payment")
-			check(t, err == nil && is == isFirst && got.UnmarkedBy == "kim" && got.UnmarkNote == "another payment", "got %+v, %t (%v)", got, is, err)
+			check(t, err == nil && is == isFirst && got.UnmarkedBy == "kim" && got.UnmarkNote == "another payment" && got.RefundedBy == "", "got %+v, %t (%v)", got, is, err)
 		}
 		w.hasRefund(true, true, "it is taken back")
+		w.hasNumber(w.Now().UnixMilli(), "REFUND#moutai", "stripe#pi_1", "again")
 		w.marksRefunded("moutai", "stripe#pi_1")
 		// The report of the whole overtakes it.
 		slow := w.overtaken("TransactWriteItems", func() { w.Reports(BackOf("pi_1")) })
@@ -185,7 +308,8 @@ var reportingMoney = map[string]func(*testing.T, *World){
 			{sale.DisputeWon, true, false, true}, // reversed
 		} {
 			w.Pass(3 * time.Hour)
-			w.Reports(disputed("pi_1", tt.state, int64(i)))
+			w.Reports(disputed("pi_1", tt.state, int64(i+1)))
+			w.Reports(disputed("pi_1", sale.DisputeOpen, 0)) // late
 			w.hasRefund(tt.isDue, tt.again, fmt.Sprint(i, " ", tt.state))
 			count := ledger.RefundCount{SaleID: "moutai", NotedAt: at}
 			w.Succeeds(nil, w.Ledger.CountRefunds(w.Ctx, &count))
@@ -210,8 +334,15 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		w.Reports(halves("pi_1", "done b 1"))
 		w.hasNumber(expires, "MONEY#stripe#pi_1", "MONEY", "expiresAt")
 		w.Settles(PaymentOf(id, "pi_1"))
-		it := w.Item("MONEY#stripe#pi_1", "MONEY")
-		check(t, it["expiresAt"] == nil && it["saleId"] != nil && it["orderId"] != nil, "got %v, want it to stay, and its sale and order", it)
+		other := PaymentOf(id, "pi_2")
+		w.Reports(BackOf("pi_2"))
+		ctx, dying := w.cutAfter(1)
+		dying.Pay(ctx, other) // its guard, and what is known of it is not noted
+		w.Reports(halves("pi_2", "failed b 1"))
+		for _, reference := range []string{"pi_1", "pi_2"} {
+			it := w.Item("MONEY#stripe#"+reference, "MONEY")
+			check(t, it["expiresAt"] == nil && it["saleId"] != nil && it["orderId"] != nil, "got %v, want it to stay, and its sale and order", it)
+		}
 		foreign.Reference, foreign.Refund.ID = "pi_1", "re_2"
 		gives(t, ledger.MoneyTaken{Recorded: true, SaleID: "moutai", New: true}, "of a known payment")(w.Environment().ReportMoney(w.Ctx, foreign))
 	},
@@ -223,12 +354,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		slow = w.overtaken("UpdateItem", func() { w.Reports(halves("pi_1", "failed c 1")) })
 		w.Succeeds(slow.ReportMoney(w.Ctx, halves("pi_1", "failed d 1")))
 		// What follows from more overtakes what follows from less.
-		writes := 0
-		slow = w.before("UpdateItem", func() {
-			if writes++; writes == 3 { // the account, a refund that is not there, the claim
-				w.Reports(halves("pi_1", "failed a 1"))
-			}
-		})
+		slow = w.overtakenOn(3, func() { w.Reports(halves("pi_1", "failed a 1")) }) // the account, a refund that is not there, the claim
 		w.Succeeds(slow.ReportMoney(w.Ctx, halves("pi_1", "stuck e 1")))
 		got := w.said("alice", "stripe#pi_1")
 		check(t, got == "claim: 1/2 back, 3 failed, whole: false" && w.claimOf("alice").Stuck, "got %s", got)
@@ -262,12 +388,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		w.Settles(PaymentOf(ids[0], "pi_2"))
 		w.remove(w.Item("REFUND#moutai", "stripe#pi_2"))
 		w.Refused(sale.Busy, errOf(w.Environment().ReportMoney(w.Ctx, BackOf("pi_2"))))
-		writes := 0
-		l := w.before("UpdateItem", func() {
-			if writes++; writes == 3 { // the account, a refund that is not there, the claim
-				w.remove(w.Item("CLAIM#moutai#0", "alice"))
-			}
-		})
+		l := w.overtakenOn(3, func() { w.remove(w.Item("CLAIM#moutai#0", "alice")) })
 		w.Refused(sale.Busy, errOf(l.ReportMoney(w.Ctx, BackOf("pi_1"))))
 		w.hasNoItem("CLAIM#moutai#0", "alice")
 		w.remove(w.Item(fmt.Sprint("ORDER#", ids[0]), "ORDER")) // archived

@@ -143,7 +143,7 @@ func (m *Maintenance) deleteClaim(h Held) types.TransactWriteItem {
 	if h.Claim.MayBeReleased() {
 		condition += " AND " + table.IfNotFinal
 	}
-	returned, was := table.IfReturned(h.Claim.Returned)
+	returned, was := table.IfMoney(h.Claim.Returned)
 	maps.Copy(values, was)
 	noting, noted := ifNotes(len(h.Claim.Refunds))
 	maps.Copy(values, noted)

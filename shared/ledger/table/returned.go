@@ -42,26 +42,29 @@ func returnedAttributes(done sale.Returned) Item {
 	return it
 }
 
-// IfReturned is the condition that an item says of the money what was read, with its values. Whatever is written
-// of it changes its version or its mark.
-func IfReturned(was sale.Returned) (condition string, values Item) {
-	condition, values = "attribute_not_exists(#money)", Item{}
-	if was.MoneyVersion != 0 {
-		condition, values[":wasMoney"] = "#money = :wasMoney", N(was.MoneyVersion)
+// IfMoney is the condition that an item says of an account what was read, with its values.
+func IfMoney(was sale.Returned) (condition string, values Item) {
+	if was.MoneyVersion == 0 {
+		return "attribute_not_exists(#money)", Item{}
 	}
-	if was.RefundedAt.IsZero() {
-		return condition + " AND attribute_not_exists(#refundedAt)", values
-	}
-	values[":wasRefundedAt"] = Millis(was.RefundedAt)
-	return condition + " AND #refundedAt = :wasRefundedAt", values
+	return "#money = :wasMoney", Item{":wasMoney": N(was.MoneyVersion)}
 }
 
-// UpdateReturned writes onto an item what follows from the account, if it still says what it was, and whatever is.
-// others are set with it.
+// UpdateReturned writes onto an item what follows from the account, if it still says what it was: whatever is written of
+// it changes its version or its mark. One that said nothing must be what is says. others are set with it.
 func UpdateReturned(key Item, is string, was, after sale.Returned, others Item) Update {
-	condition, values := IfReturned(was)
+	condition, values := IfMoney(was)
+	switch {
+	case !was.RefundedAt.IsZero():
+		condition += " AND #refundedAt = :wasRefundedAt"
+		values[":wasRefundedAt"] = Millis(was.RefundedAt)
+	case was.MoneyVersion == 0:
+		condition = is + " AND " + condition + " AND attribute_not_exists(#refundedAt)"
+	default:
+		condition += " AND attribute_not_exists(#refundedAt)"
+	}
 	attributes := returnedAttributes(after)
-	u := Update{Key: key, If: is + " AND " + condition, Values: values, ReturnOld: true}
+	u := Update{Key: key, If: condition, Values: values, ReturnOld: true}
 	var gone []string
 	for _, name := range slices.Sorted(maps.Keys(returnedAttributes(was))) {
 		if !Has(attributes, name) {
