@@ -37,6 +37,9 @@ func (w *World) said(user, payment string) string {
 			at, known = "refund", r.Returned
 		}
 	}
+	if v := w.Number("MONEY#"+payment, "MONEY", "v"); v != known.MoneyVersion {
+		at += fmt.Sprintf(" of version %d of %d", known.MoneyVersion, v)
+	}
 	return fmt.Sprintf("%s: %d/2 back, %d failed, whole: %t", at, known.Back/(199900/2), known.Failures, !known.RefundedAt.IsZero())
 }
 
@@ -46,6 +49,11 @@ func (w *World) hasRefund(isDue, isNoted bool, why string) {
 	r, listing := w.refunds("moutai"), w.Listing()
 	check(w.T, len(r) == 1 && r[0].IsDue() == isDue && listing.RefundAt.Equal(w.Now()) == isNoted,
 		"%s: got %+v, and the listing notes %v, want it due: %t, noted: %t", why, r, listing.RefundAt, isDue, isNoted)
+}
+
+func (w *World) unmarks(payment string) error {
+	_, _, err := w.Environment().UnmarkRefund(w.Ctx, "moutai", payment, "kim", "no")
+	return err
 }
 
 // overtakenOn is an environment that something overtakes before its n-th UpdateItem, counted from 1.
@@ -123,7 +131,8 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		for _, before := range []string{"", "failed a 1", "mark", "failed a 1,mark"} {
 			for _, first := range []string{"failed b 1", "half c 1", "mark", "unmark", "payment"} {
 				for _, second := range []string{"failed d 1", "stuck e 1", "mark", "unmark"} {
-					for _, isDue := range []bool{true, false} {
+					for n := range 2 * 4 { // before which write, and of a refund due or of a claim
+						isDue, n := n%2 == 0, 1+n/2
 						if !isDue && strings.Contains(before+first+second, "mark") {
 							continue // a claim has no mark by hand
 						}
@@ -156,7 +165,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 						overtakes := sync.OnceFunc(func() { makes(w.Environment(), second) })
 						makes(w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
 							if op == "UpdateItem" || op == "TransactWriteItems" {
-								if writes++; writes == 2 || writes == 1 && strings.Contains("mark unmark payment", first) {
+								if writes++; writes == n {
 									overtakes()
 								}
 							}
@@ -168,7 +177,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 						if isDue {
 							where, known = "REFUND#moutai", payment
 						}
-						it, about := w.Item(where, known), fmt.Sprintf("%q, due: %t", all, isDue)
+						it, about := w.Item(where, known), fmt.Sprintf("%q before write %d, due: %t", all, n, isDue)
 						has := func(want int, attribute string) {
 							got := 0
 							if it[attribute] != nil {
@@ -256,7 +265,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 			w.remove(w.Item("MONEY#stripe#pi_1", "MONEY"))
 		}
 	},
-	"a mark of an earlier release is kept by what goes back in part": func(_ *testing.T, w *World) {
+	"a mark of an earlier release is kept by what goes back in part": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
 		w.Settles(PaymentOf(id, "pi_0"))
@@ -267,9 +276,13 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		w.hasRefund(false, false, "a part")
 		w.Reports(halves("pi_1", "failed a 1"))
 		w.hasRefund(true, true, "it has failed")
+		w.tamper("CLAIM#moutai#0", "alice", "SET refundedAt = :at", attributes(map[string]any{":at": w.Now()}))
+		w.Reports(halves("pi_0", "failed a 1"))
+		got := w.said("alice", "stripe#pi_0")
+		check(t, got == "claim: 0/2 back, 1 failed, whole: false", "got %s", got)
 	},
 	"a wrong mark is taken back by name, unless the provider says that the money is back": func(t *testing.T, w *World) {
-		w.OpenUnpaid(5, 1)
+		c := w.OpenUnpaid(1, 1)
 		id := w.Ordered("alice")[0]
 		w.Settles(PaymentOf(id, "pi_0"))
 		w.Settles(PaymentOf(id, "pi_1"))
@@ -281,6 +294,22 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		}
 		w.hasRefund(true, true, "it is taken back")
 		w.hasNumber(w.Now().UnixMilli(), "REFUND#moutai", "stripe#pi_1", "again")
+		// What is known and was not applied yet is counted by either.
+		stuck := func(text string) {
+			ctx, dying := w.cutAfter(1)
+			dying.ReportMoney(ctx, halves("pi_1", text))
+		}
+		applied := func(want int64) {
+			r := w.refunds("moutai")[0]
+			check(t, r.MoneyVersion == want && r.Stuck && r.Failures == 1, "got %+v, want version %d", r, want)
+		}
+		w.Reports(halves("pi_1", "failed a 1"))
+		stuck("stuck b 1")
+		w.Succeeds(nil, w.Ledger.MarkRefunds(w.Ctx, "moutai", []string{"stripe#pi_1"}, "lee")[0].Err)
+		applied(2)
+		stuck("stuck c 1")
+		w.Succeeds(nil, w.unmarks("stripe#pi_1"))
+		applied(3)
 		w.marksRefunded("moutai", "stripe#pi_1")
 		// The report of the whole overtakes it.
 		slow := w.overtaken("TransactWriteItems", func() { w.Reports(BackOf("pi_1")) })
@@ -289,6 +318,9 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		check(t, !is, "it is taken back")
 		_, _, err = w.Ledger.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_9", "kim", "")
 		w.Refused(sale.OrderNotFound, err)
+		w.ends(c)
+		w.erases(w.Environment(), "alice")
+		check(t, w.refunds("moutai")[0].UnmarkNote == "", "the note of an erased user's refund stays")
 	},
 	"a dispute holds a refund back until it is won, and then the refund is due, also if it was forgotten": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
@@ -361,20 +393,22 @@ var reportingMoney = map[string]func(*testing.T, *World){
 	},
 	"a refund says what its claim says when a pass or an operator records it": func(t *testing.T, w *World) {
 		w.Open(9, 1)
-		users := []string{"alice", "bob", "carol"}
+		users := []string{"alice", "bob", "carol", "dora"}
 		ids := w.Ordered(users...)
 		for i, user := range users {
-			w.Settles(PaymentOf(ids[i], "pi_"+user))
-			w.Reports(halves("pi_"+user, "done a 2"))
+			if w.Settles(PaymentOf(ids[i], "pi_"+user)); user != "dora" {
+				w.Reports(halves("pi_"+user, "done a 2"))
+			}
 		}
 		fails := func(user string) func() { return func() { w.Reports(halves("pi_"+user, "failed a 2")) } }
 		w.Succeeds(w.overtaken("TransactWriteItems", fails("alice")).CancelOrder(w.Ctx, cancellation("alice", ids[0], sale.Paid, sale.UnitKept)))
+		w.Succeeds(w.overtaken("TransactWriteItems", fails("dora")).CancelOrder(w.Ctx, cancellation("dora", ids[3], sale.Paid, sale.UnitKept)))
 		w.recalls("", true)
 		w.Pass(pauseSettles)
 		w.finishes(w.overtaken("TransactWriteItems", fails("bob")), 0, 0, 2, true)
 		for user, want := range map[string]string{
 			"alice": "refund: 0/2 back, 1 failed, whole: false", "bob": "refund: 0/2 back, 1 failed, whole: false",
-			"carol": "refund: 2/2 back, 0 failed, whole: true",
+			"carol": "refund: 2/2 back, 0 failed, whole: true", "dora": "refund: 0/2 back, 1 failed, whole: false",
 		} {
 			got := w.said(user, "stripe#pi_"+user)
 			check(t, got == want, "%s: got %s, want %s", user, got, want)
