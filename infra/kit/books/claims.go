@@ -55,8 +55,9 @@ func (p *pass) take(c Claim, sound bool) {
 	} else {
 		p.find("P2", about("shard"), "the claim of %q names shard %d, but the sale has %d", c.User, c.Shard, p.n)
 	}
-	right := bucketOf(c.User, p.buckets)
-	p.findIf(c.Bucket != right, "P3", about("bucket"), "a claim of %q lies in bucket %d, where nobody looks for it; the user's bucket is %d", c.User, c.Bucket, right)
+	if right := bucketOf(c.User, p.buckets); c.Bucket != right {
+		p.find("P3", about("bucket"), "a claim of %q lies in bucket %d, where nobody looks for it; the user's bucket is %d", c.User, c.Bucket, right)
+	}
 	if c.OrderID == "" {
 		if p.pending++; p.pending == 1 || c.AcceptedAt.Before(p.oldest) {
 			p.oldest = c.AcceptedAt
@@ -67,7 +68,9 @@ func (p *pass) take(c Claim, sound bool) {
 	}
 	p.compare(claimIDs, hashOf(c.ClaimID), c.owner)
 	p.settle(c)
-	p.checkLabels(about("claim"), fmt.Sprintf("the claim of %q", c.User), c.Labels)
+	if c.Labels != p.lasting().Labels {
+		p.checkLabels(about("claim"), c.owner(), c.Labels)
+	}
 	p.takeErased(c)
 	now := p.Now()
 	at := c.AcceptedAt.UnixMilli()

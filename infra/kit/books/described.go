@@ -45,9 +45,12 @@ func keyOf(it item) key {
 // kind is a kind of item in the document.
 type kind struct {
 	name       string
-	key        *regexp.Regexp // of pk and sk on two lines, with a group for each part that has a name
+	pk, sk     keyForm
 	attributes []attribute
 }
+
+// keyForm is how a text of a key is made: what does not change, and the names of the parts between, in turn.
+type keyForm []string
 
 type attribute struct {
 	name, form string
@@ -60,9 +63,9 @@ type form func(types.AttributeValue) (value any, ok bool)
 
 // described has the kinds of the document by what their partition keys begin with.
 var described = func() map[string][]*kind {
-	kinds, part := map[string][]*kind{}, regexp.MustCompile("<([a-z]+)>")
+	kinds, part := map[string][]*kind{}, regexp.MustCompile("[<>]")
 	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]+) \\| `([^`]+)` \\| `([^`]+)` \\| ([^|]+) \\|$").FindAllStringSubmatch(document, -1) {
-		k := &kind{name: row[1], key: regexp.MustCompile("^" + part.ReplaceAllString(row[2]+"\n"+row[3], "(?P<$1>.+)") + "$")}
+		k := &kind{name: row[1], pk: part.Split(row[2], -1), sk: part.Split(row[3], -1)}
 		for text := range strings.SplitSeq(row[4], ", ") {
 			name, form, _ := strings.Cut(text, " ")
 			name, isOptional := strings.CutSuffix(name, "?")
@@ -75,7 +78,7 @@ var described = func() map[string][]*kind {
 }()
 
 // locate returns the first kind of item that has such a key, "" for none, and the parts of the key by their names in the document.
-func locate(k key) (kind string, parts map[string]string) {
+func locate(k key) (kind string, of keyParts) {
 	begin, _, _ := strings.Cut(k.pk, "#")
 	for _, kind := range described[begin] {
 		if parts := kind.parts(k); parts != nil {
@@ -85,19 +88,43 @@ func locate(k key) (kind string, parts map[string]string) {
 	return "", nil
 }
 
-// parts are the parts of a key by their names in the document; nil if it is not the key of such an item.
-func (k *kind) parts(of key) map[string]string {
-	texts := k.key.FindStringSubmatch(of.pk + "\n" + of.sk)
-	if texts == nil {
-		return nil
-	}
-	parts := map[string]string{}
-	for i, name := range k.key.SubexpNames()[1:] {
-		if parts[name] = texts[i+1]; !partForms[name](parts[name]) {
-			return nil
+// keyParts are the parts of a key by their names in the document.
+type keyParts []struct{ name, text string }
+
+// get returns the part of that name; "" for none.
+func (p keyParts) get(name string) string {
+	for _, part := range p {
+		if part.name == name {
+			return part.text
 		}
 	}
-	return parts
+	return ""
+}
+
+// parts are the parts of a key; nil if it is not the key of such an item.
+func (k *kind) parts(of key) keyParts {
+	parts := make(keyParts, 0, len(k.pk)/2+len(k.sk)/2)
+	if k.pk.cut(of.pk, &parts) && k.sk.cut(of.sk, &parts) {
+		return parts
+	}
+	return nil
+}
+
+// cut appends the parts of a text that is made so, and reports whether it is. What stands between two parts may occur in
+// the first.
+func (f keyForm) cut(text string, parts *keyParts) bool {
+	rest, ok := strings.CutPrefix(text, f[0])
+	for i := 1; ok && i < len(f); i += 2 {
+		name, end := f[i], len(rest)
+		if next := f[i+1]; next != "" {
+			end = strings.LastIndex(rest, next)
+		}
+		if ok = end >= 0 && partForms[name](rest[:end]); ok {
+			*parts = append(*parts, struct{ name, text string }{name, rest[:end]})
+			rest = rest[end+len(f[i+1]):]
+		}
+	}
+	return ok && rest == ""
 }
 
 var partForms = map[string]func(string) bool{
@@ -201,8 +228,8 @@ func stringsThat(are func(string) bool) form {
 // fields is an item that is read, and its first deviation from the document.
 type fields struct {
 	item    item
-	parts   map[string]string // of its key
-	problem string            // "" if everything is as documented
+	parts   keyParts // of its key
+	problem string   // "" if everything is as documented
 }
 
 func (f *fields) fail(problem string) { f.problem = cmp.Or(f.problem, problem) }
@@ -236,6 +263,9 @@ func (f *fields) with(other string, names ...string) {
 
 // together checks that some attributes come together or not at all.
 func (f *fields) together(names ...string) {
+	if !slices.ContainsFunc(names, f.has) { // as in most items
+		return
+	}
 	for _, name := range names {
 		f.with(name, names...)
 	}
@@ -295,9 +325,9 @@ func reader[T any](names string, check func(*fields, *T)) func(item) (T, string)
 		}
 		f, v := &fields{item: it, parts: kind.parts(keyOf(it))}, reflect.ValueOf(&to).Elem()
 		f.failIf(f.parts == nil, "its key is not that of such an item")
-		for part, text := range f.parts {
-			if place := places[part]; place != nil {
-				setPart(v.FieldByIndex(place), part, text)
+		for _, part := range f.parts {
+			if place := places[part.name]; place != nil {
+				setPart(v.FieldByIndex(place), part.name, part.text)
 			}
 		}
 		known := 2 // its key
@@ -342,6 +372,14 @@ func setPart(field reflect.Value, part, text string) {
 // set sets a field to a value of an attribute: a time to an instant, and bytes to hexadecimal digits.
 func set(field reflect.Value, value any) {
 	text, _ := value.(string)
+	switch field.Kind() { // most are of these, and need no conversion
+	case reflect.String:
+		field.SetString(text)
+		return
+	case reflect.Int, reflect.Int64:
+		field.SetInt(value.(int64))
+		return
+	}
 	switch to := field.Addr().Interface().(type) {
 	case *time.Time:
 		*to = time.UnixMilli(value.(int64)).UTC()

@@ -211,7 +211,7 @@ func (c *eventCheck) expectOf(it item) error {
 		}
 	case "refund", "unknown refund":
 		if r, _ := readRefund(it); r.Money != 0 {
-			c.accounts[of["payment"]] = true
+			c.accounts[of.get("payment")] = true
 		}
 	}
 	return nil
@@ -220,7 +220,7 @@ func (c *eventCheck) expectOf(it item) error {
 // eventsOf returns the events that an item stands for as long as it is there.
 func eventsOf(it item) (all []event, problem string) {
 	kind, of := locate(keyOf(it))
-	saleID := of["sale"]
+	saleID := of.get("sale")
 	switch kind {
 	case "claim":
 		c, problem := readClaim(it)
@@ -236,7 +236,7 @@ func eventsOf(it item) (all []event, problem string) {
 		return []event{c.event(saleID)}, problem
 	case "addition":
 		s, problem := readSeed(it)
-		e := changeEvent(saleID, "seed:"+of["seed"], of["seed"], s.Action, s.At, s.author, s.Labels)
+		e := changeEvent(saleID, "seed:"+of.get("seed"), of.get("seed"), s.Action, s.At, s.author, s.Labels)
 		e.members["units"] = max(s.Units, -s.Units)
 		return []event{e}, problem
 	case "draw":
@@ -260,7 +260,7 @@ func EventsOf(it map[string]types.AttributeValue, changed time.Time) (details []
 	if kind, of := locate(keyOf(it)); kind == "sale" {
 		var s saleItem
 		if s, problem = readSale(it); problem == "" && len(s.Empty) >= s.Shards {
-			all = append(all, soldOutEvent(of["sale"], s.Labels, strconv.FormatInt(s.Version, 10), changed.Truncate(time.Second).UnixMilli()))
+			all = append(all, soldOutEvent(of.get("sale"), s.Labels, strconv.FormatInt(s.Version, 10), changed.Truncate(time.Second).UnixMilli()))
 		}
 	}
 	for _, e := range all {

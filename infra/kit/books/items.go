@@ -264,7 +264,7 @@ var readClaim = reader("claim", func(f *fields, c *Claim) {
 // Order is ORDER#<order id>, ORDER.
 type Order struct{ ID, SaleID, User, ClaimID string }
 
-var readOrder = reader("order", func(f *fields, o *Order) { o.ID = f.parts["order"] })
+var readOrder = reader("order", func(f *fields, o *Order) { o.ID = f.parts.get("order") })
 
 // sequence is SEQ#<yyyy-mm-dd>, SEQ: the day's last number used for an order id.
 type sequence struct{ Next int64 }

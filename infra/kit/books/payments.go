@@ -353,6 +353,9 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 				p.find("P24", "refund "+payment+" noted", "the claim of %q says that %s is to be refunded, but there is no such refund of its order", c.User, payment)
 			}
 		}
+		if c.Payment == "" && c.PaidAt == 0 && c.CancelledAt == 0 {
+			continue
+		}
 		if r, _ := readRefund(found[key{"REFUND#" + p.saleID, c.Payment}]); c.CancelledAt != 0 {
 			p.findIf(r.Reason != cancelled, "P37", "refund "+c.Payment+" cancelled", "the order %s of %q is cancelled and was paid, but %s does not go back because of that",
 				c.OrderID, c.User, c.Payment)

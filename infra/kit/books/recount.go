@@ -218,7 +218,7 @@ func (h *header) take(it item) (problem string) {
 		h.hasCreate = true
 		h.create, problem = readCreate(it)
 	case "addition":
-		s := h.seeding(of["seed"])
+		s := h.seeding(of.get("seed"))
 		s.announced = true
 		s.seedItem, problem = readSeed(it)
 	case "receipt":

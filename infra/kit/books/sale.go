@@ -53,11 +53,12 @@ func (b *Books) Sales() []string {
 	for _, items := range b.partitions {
 		for _, it := range items {
 			kind, of := locate(keyOf(it))
+			id := of.get("sale")
 			if kind == "order" {
 				o, _ := readOrder(it)
-				of["sale"] = o.SaleID
+				id = o.SaleID
 			}
-			if id := of["sale"]; id != "" {
+			if id != "" {
 				ids[id] = true
 			}
 		}
@@ -91,7 +92,7 @@ func (s *Sale) take(saleID string, it item) {
 			s.Orders[o.ID] = o
 		}
 	}
-	if of["sale"] != saleID {
+	if of.get("sale") != saleID {
 		return
 	}
 	switch kind {

@@ -228,12 +228,14 @@ func (t *table) scan(ctx context.Context, page func([]item) error) (whyNot strin
 	return "", nil
 }
 
-// inParts passes the items of a page on in parts, because what belongs to them is in memory, too.
+// inParts passes the items of a page on in parts, because what belongs to them is in memory, too, and drops each
+// part when it is done.
 func inParts(items []item, page func([]item) error) error {
 	for part := range slices.Chunk(items, 1000) {
 		if err := page(part); err != nil {
 			return err
 		}
+		clear(part)
 	}
 	return nil
 }

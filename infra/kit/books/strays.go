@@ -58,7 +58,7 @@ type strays struct {
 func (s *strays) take(it item) {
 	k := keyOf(it)
 	kind, of := locate(k)
-	saleID := of["sale"]
+	saleID := of.get("sale")
 	if saleID != "" {
 		s.name(saleID, k)
 	}
@@ -71,10 +71,10 @@ func (s *strays) take(it item) {
 	case "draw", "call", "leaf key", "part", "entry":
 		s.findIf(isOurs && s.before.hasSale && !s.lasting().hasDraw(), "P13", "drawn "+k.pk+" "+k.sk, "the item %s, %s is of a draw, and the sale has none", k.pk, k.sk)
 	case "shard":
-		n, _ := strconv.Atoi(of["shard"])
+		n, _ := strconv.Atoi(of.get("shard"))
 		s.findIf(isOurs && n >= s.n, "P2", "stray "+k.pk, "%s is there, but the sale has shards 0 to %d only: nobody can buy its units", k.pk, s.n-1)
 	case "claim":
-		n, _ := strconv.Atoi(of["bucket"])
+		n, _ := strconv.Atoi(of.get("bucket"))
 		s.findIf(isOurs && n >= s.buckets, "P3", "stray "+k.pk+" "+k.sk,
 			"a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, s.buckets-1)
 	case "order":

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"flashsale/infra/kit/books"
@@ -37,7 +38,6 @@ func receipt(ctx context.Context, p *target, o options, out *terminal) error {
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(50) // three numbers of each order stay in memory; what else is read is garbage soon
 	r := recounting{target: p, out: out, Options: books.Options{Full: o.has("full")}}
 	if r.db, r.name, err = p.dynamodb(ctx); err != nil {
 		return err
@@ -136,8 +136,12 @@ func (r recounting) tell(fine bool, value any, print func()) (err error) {
 func (r recounting) recount(ctx context.Context, ids ...string) error {
 	var broken, unread error
 	for _, id := range ids {
-		var clear func()
-		r.Progress, clear = r.out.progress("claims")
+		show, clear := r.out.progress("claims")
+		var once sync.Once
+		r.Progress = func(claims, about int64) {
+			once.Do(func() { letGarbageLie(about) })
+			show(claims, about)
+		}
 		receipt, err := books.Recount(ctx, r.db, r.name, id, r.Options)
 		clear()
 		if err != nil {
@@ -154,6 +158,14 @@ func (r recounting) recount(ctx context.Context, ids ...string) error {
 		}
 	}
 	return cmp.Or(unread, broken)
+}
+
+// letGarbageLie sets the garbage collector for a recount, in which three numbers of each order stay in memory and what
+// else is read is garbage soon: 24 MB of it may lie beside some 8 MB and those numbers, or half as much as stays, if
+// that is more. A percentage that suits a large sale would have a small one collected all the time.
+func letGarbageLie(orders int64) {
+	const garbage, base, each = 24 << 20, 8 << 20, 24
+	debug.SetGCPercent(int(max(50, 100*garbage/(base+each*orders))))
 }
 
 // sales reads the list of sales, which shows that the table can be reached.
@@ -174,6 +186,7 @@ func (p *target) sales(ctx context.Context) ([]books.Listing, error) {
 // checkEvents compares the events in a file with those of a sale, or of the whole table for
 // the sale id "", and fails with errBroken unless every event is there and no other.
 func (r recounting) checkEvents(ctx context.Context, path, saleID string) error {
+	debug.SetGCPercent(50) // a number of each event stays in memory; what else is read is garbage soon
 	var clear func()
 	r.Progress, clear = r.out.progress("claims")
 	found, err := books.CheckEvents(ctx, r.db, r.name, path, saleID, r.Options)
