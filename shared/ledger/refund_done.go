@@ -20,7 +20,7 @@ type Marking struct {
 	Err error
 }
 
-// MarkRefunds marks refunds as MarkRefunded does, and notes by whom; payments are the ids of their payments, with or
+// MarkRefunds marks refunds as done, each once, and notes by whom unless actor is ""; payments are the ids of their payments, with or
 // without sense. saleID is the sale of all of them; if it is "", each one's guard says which sale it is of. That and
 // what is known of the money is one more read a payment. Every payment is answered, in the given order.
 func (l *Ledger) MarkRefunds(ctx context.Context, saleID string, payments []string, actor string) []Marking {
@@ -71,19 +71,8 @@ func isPayment(text string) bool {
 	return found && p.Check() == nil
 }
 
-// MarkRefunded marks a refund as done, once, and reports whether this call did. payment
-// is the id of its payment. It fails with sale.OrderNotFound if there is no such refund,
-// with sale.Busy or sale.Internal.
-func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error) {
-	account, err := l.item(ctx, table.AccountKey(payment))
-	if err != nil {
-		return sale.Refund{}, false, err
-	}
-	return l.markRefunded(ctx, saleID, payment, "", account)
-}
-
-// markRefunded notes by whom, too, unless actor is "". The mark counts what the account knows: it stays until a refund
-// fails that has not failed yet.
+// markRefunded marks one refund, and reports whether this call did. The mark counts what the account knows: it stays
+// until a refund fails that has not failed yet.
 func (l *Ledger) markRefunded(
 	ctx context.Context, saleID, payment, actor string, account table.Item,
 ) (sale.Refund, bool, error) {

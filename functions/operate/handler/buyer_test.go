@@ -74,7 +74,7 @@ func TestABuyersStoryHasWhatHappenedAndWhatSupportMaySay(t *testing.T) {
 		"of a recalled sale": {"alice", asksForPayment, func(t *testing.T, f *function) {
 			pays(t, f)
 			time.Sleep(24 * time.Hour)
-			if _, _, err := f.Ledger().MarkRefunded(t.Context(), "moutai", "stripe#pi_2"); err != nil {
+			if err := f.Ledger().MarkRefunds(t.Context(), "moutai", []string{"stripe#pi_2"}, "")[0].Err; err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)

@@ -139,7 +139,7 @@ func TestABuyerSeesWhatBecomesOfPaymentsThatGoBack(t *testing.T) {
 			}
 		}
 		f.Pay("alice", "<pi_2>", 899)
-		if _, _, err := f.Ledger().MarkRefunded(t.Context(), "moutai", "stripe#<pi_2>"); err != nil {
+		if err := f.Ledger().MarkRefunds(t.Context(), "moutai", []string{"stripe#<pi_2>"}, "")[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		refundedAt := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")

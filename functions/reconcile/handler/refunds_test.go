@@ -45,12 +45,12 @@ func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrd
 		w.PayIn("", "", "pi_4", 100)
 		due(3)
 		for _, payment := range []string{"stripe#pi_2", "stripe#pi_3"} {
-			if _, _, err := w.Ledger().MarkRefunded(w.T.Context(), "moutai", payment); err != nil {
+			if err := w.Ledger().MarkRefunds(w.T.Context(), "moutai", []string{payment}, "")[0].Err; err != nil {
 				w.T.Fatal(err)
 			}
 		}
 		due(1)
-		if _, _, err := w.Ledger().MarkRefunded(w.T.Context(), "", "stripe#pi_4"); err != nil {
+		if err := w.Ledger().MarkRefunds(w.T.Context(), "", []string{"stripe#pi_4"}, "")[0].Err; err != nil {
 			w.T.Fatal(err)
 		}
 		w.receipts(`{}`)

@@ -61,7 +61,7 @@ func (w *world) payment(user, reference string) sale.Payment {
 // refunds marks a payment as gone back.
 func (w *world) refunds(payment string) {
 	w.T.Helper()
-	_, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", payment)
+	err := w.Ledger.MarkRefunds(w.Ctx, "moutai", []string{payment}, "")[0].Err
 	w.Succeeds(nil, err)
 }
 

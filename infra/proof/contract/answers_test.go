@@ -116,7 +116,7 @@ func (s *scene) refunded() uint64 {
 		p := sale.Payment{Provider: "stripe", Reference: fmt.Sprint("pi_", order.ID, n), OrderID: order.ID, Amount: price, Currency: "CNY"}
 		_, err := s.book.Pay(s.T.Context(), p)
 		if err == nil && n == 2 {
-			_, _, err = s.book.MarkRefunded(s.T.Context(), unpaid, p.ID())
+			err = s.book.MarkRefunds(s.T.Context(), unpaid, []string{p.ID()}, "")[0].Err
 		}
 		if err != nil {
 			s.T.Fatal(err)

@@ -98,8 +98,8 @@ var publishing = map[string]func(*testing.T, *World){
 		}
 		w.published(func() { w.Settles(PaymentOf(ids[2], "pi_3")) }, late)
 		w.published(func() {
-			if _, first, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_3"); err != nil || !first {
-				t.Fatalf("refunded: %t (%v)", first, err)
+			if m := w.Ledger.MarkRefunds(w.Ctx, "moutai", []string{"stripe#pi_3"}, "")[0]; m.Err != nil || !m.Marked {
+				t.Fatalf("got %+v, want it marked", m)
 			}
 		})
 		unknown := sale.Event{

@@ -81,8 +81,8 @@ func (w *World) refundedMeanwhile() (sale.Payment, *ledger.Ledger, time.Time) {
 	slow := w.overtaken("TransactWriteItems", func() {
 		w.Pass(time.Second)
 		w.finishes(w.Environment(), 0, 0, 1, true)
-		_, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", p.ID())
-		check(w.T, err == nil && marked, "marked: %t (%v)", marked, err)
+		m := w.Ledger.MarkRefunds(w.Ctx, "moutai", []string{p.ID()}, "")[0]
+		check(w.T, m.Err == nil && m.Marked, "got %+v, want it marked", m)
 	})
 	return p, slow, w.Now().Add(time.Second)
 }

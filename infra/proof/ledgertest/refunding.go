@@ -149,12 +149,11 @@ var refunding = map[string]func(*testing.T, *World){
 	"a refund is marked once": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		w.Settles(PaymentOf(0, "pi_1"))
-		_, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_1")
-		w.Refused(sale.OrderNotFound, err)
+		w.Refused(sale.OrderNotFound, w.Ledger.MarkRefunds(w.Ctx, "moutai", []string{"stripe#pi_1"}, "")[0].Err)
 		at := w.Now()
 		for _, isFirst := range []bool{true, false} {
-			got, marked, err := w.Ledger.MarkRefunded(w.Ctx, "", "stripe#pi_1")
-			check(t, err == nil && marked == isFirst && got.RefundedAt.Equal(at), "got %+v, %t (%v), want it marked: %t", got, marked, err, isFirst)
+			m := w.Ledger.MarkRefunds(w.Ctx, "", []string{"stripe#pi_1"}, "")[0]
+			check(t, m.Err == nil && m.Marked == isFirst && m.Refund.RefundedAt.Equal(at), "got %+v, want it marked: %t", m, isFirst)
 			w.Pass(time.Minute)
 		}
 		done := w.Settles(PaymentOf(0, "pi_1"))

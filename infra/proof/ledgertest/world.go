@@ -355,8 +355,8 @@ func (w *World) edit(e sale.Edit) ledger.Edited {
 // marksRefunded marks a refund of a sale as done.
 func (w *World) marksRefunded(saleID, payment string) {
 	w.T.Helper()
-	if _, first, err := w.Environment().MarkRefunded(w.Ctx, saleID, payment); err != nil || !first {
-		w.T.Fatalf("mark %s refunded: first is %t (%v)", payment, first, err)
+	if m := w.Environment().MarkRefunds(w.Ctx, saleID, []string{payment}, "")[0]; m.Err != nil || !m.Marked {
+		w.T.Fatalf("mark %s refunded: got %+v", payment, m)
 	}
 }
 
