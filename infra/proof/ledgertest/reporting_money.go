@@ -101,7 +101,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 					if users = users[1:]; tt.isDue != "" {
 						w.Settles(PaymentOf(id, "other_"+user))
 					}
-					for i, what := range append(slices.Clone(order), order[0]) {
+					for i, what := range append(slices.Clone(order), order[0], order[len(order)-1]) {
 						deliver := func(ctx context.Context, l *ledger.Ledger) error {
 							switch what {
 							case "payment":
@@ -277,6 +277,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		w.Reports(halves("pi_1", "failed a 1"))
 		w.hasRefund(true, true, "it has failed")
 		w.tamper("CLAIM#moutai#0", "alice", "SET refundedAt = :at", attributes(map[string]any{":at": w.Now()}))
+		w.Settles(PaymentOf(id, "pi_0"))
 		w.Reports(halves("pi_0", "failed a 1"))
 		got := w.said("alice", "stripe#pi_0")
 		check(t, got == "claim: 0/2 back, 1 failed, whole: false", "got %s", got)
@@ -318,6 +319,11 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		check(t, !is, "it is taken back")
 		_, _, err = w.Ledger.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_9", "kim", "")
 		w.Refused(sale.OrderNotFound, err)
+		w.Settles(PaymentOf(id, "pi_2")) // whose mark nobody has reported anything of yet
+		w.marksRefunded("moutai", "stripe#pi_2")
+		slow = w.overtaken("TransactWriteItems", func() { w.Reports(BackOf("pi_2")) })
+		_, _, err = slow.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_2", "kim", "")
+		w.refusedBecause("is back", sale.Conflicting, err)
 		w.ends(c)
 		w.erases(w.Environment(), "alice")
 		check(t, w.refunds("moutai")[0].UnmarkNote == "", "the note of an erased user's refund stays")
