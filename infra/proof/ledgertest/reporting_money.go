@@ -101,7 +101,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 					if users = users[1:]; tt.isDue != "" {
 						w.Settles(PaymentOf(id, "other_"+user))
 					}
-					for i, what := range append(slices.Clone(order), order[0], order[len(order)-1]) {
+					for i, what := range append(slices.Clone(order), order[0]) {
 						deliver := func(ctx context.Context, l *ledger.Ledger) error {
 							switch what {
 							case "payment":
@@ -117,9 +117,12 @@ var reportingMoney = map[string]func(*testing.T, *World){
 							deliver(ctx, dying)
 						}
 						w.Succeeds(nil, deliver(w.Ctx, w.Environment()))
+						if i < len(order)-1 {
+							continue
+						}
+						got := w.said(user, "stripe#"+reference)
+						check(t, got == tt.want, "%q, dies in %d after %d writes: got %s, want %s", order, dies/2, 1+dies%2, got, tt.want)
 					}
-					got := w.said(user, "stripe#"+reference)
-					check(t, got == tt.want, "%q, dies in %d after %d writes: got %s, want %s", order, dies/2, 1+dies%2, got, tt.want)
 				}
 			})
 		}
