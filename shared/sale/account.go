@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// MaxAccountRefunds is how many refunds an account knows by their ids, and MaxAccountDisputes how many disputes. WeChat
-	// Pay, which reports no total, makes at most 50 of one payment (pay.weixin.qq.com, "Submit Refund API", 2026-11-29).
+	// MaxAccountRefunds is how many refunds an account knows by their ids, and MaxAccountDisputes how many disputes.
+	// WeChat Pay, which reports no total, makes at most 50 of one payment (pay.weixin.qq.com, "Submit Refund API",
+	// read on 2026-11-29).
 	MaxAccountRefunds  = 50
 	MaxAccountDisputes = 20
 )
