@@ -20,9 +20,9 @@ type Marking struct {
 	Err error
 }
 
-// MarkRefunds marks refunds as done, each once, and notes by whom unless actor is ""; payments are the ids of their payments, with or
-// without sense. saleID is the sale of all of them; if it is "", each one's guard says which sale it is of. That and
-// what is known of the money is one more read a payment. Every payment is answered, in the given order.
+// MarkRefunds marks refunds as done, each once, and notes by whom unless actor is ""; payments are the ids of their
+// payments, with or without sense. saleID is the sale of all of them; if it is "", each one's guard says which sale it
+// is of. That and what is known of the money is one more read a payment. Every payment is answered, in the given order.
 func (l *Ledger) MarkRefunds(ctx context.Context, saleID string, payments []string, actor string) []Marking {
 	marks := make([]Marking, len(payments))
 	named := map[string]bool{}

@@ -50,8 +50,8 @@ func IfMoney(was sale.Returned) (condition string, values Item) {
 	return "#money = :wasMoney", Item{":wasMoney": N(was.MoneyVersion)}
 }
 
-// UpdateReturned writes onto an item what follows from the account, if it still says what it was: whatever is written of
-// it changes its version or its mark. One that said nothing must be what is says. others are set with it.
+// UpdateReturned writes onto an item what follows from the account, if it still says what it was: whatever is written
+// of it changes its version or its mark. One that said nothing must be what is says. others are set with it.
 func UpdateReturned(key Item, is string, was, after sale.Returned, others Item) Update {
 	condition, values := IfMoney(was)
 	switch {
