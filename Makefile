@@ -155,12 +155,12 @@ $(FUNCTIONS:%=build-%): build-%Function: needs-go
 release: needs-go ## make the files of a release in .build/release: zips, the command for each platform, templates, bills of materials, licences, checksums (TAG=v…: refuse another version)
 	@go run ./infra/ops/packaging $${TAG:+-tag "$$TAG"}
 
-# For this machine, what `make run` and `make demo` start, and no more: npm waits for the network, and go computes. All
+# For this machine, what `make run`, `make shop` and `make demo` start, and no more: npm waits for the network, and go computes. All
 # functions are one program, which takes one link.
 host:
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j 2) engine programs
 programs: needs-go
-	@$(GO_BUILD) -o $(HOST)/ ./infra/local ./infra/local/functions ./infra/local/demo
+	@$(GO_BUILD) -o $(HOST)/ ./infra/local ./infra/local/functions ./infra/local/demo ./infra/ops/consumers/shop
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && ln -f $(HOST)/functions $(HOST)/$$f/bootstrap; done
 
 needs-go:
