@@ -93,7 +93,10 @@ func (l *Ledger) markRefunded(
 		if a.V > 0 && was.Payment == "" {
 			w.it, err = l.item(ctx, key)
 		} else {
-			after := was.Apply(a, was.Amount, was.Currency, now)
+			after := was.Returned
+			if a.V >= was.MoneyVersion { // or else a restore has made the account older
+				after = was.Apply(a, was.Amount, was.Currency, now)
+			}
 			after.RefundedAt = now
 			w, err = l.writeReturned(ctx, key, saleID, was.Returned, after, others)
 		}
@@ -152,14 +155,6 @@ func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note 
 	key, accountKey := table.RefundKey(saleID, payment), table.AccountKey(payment)
 	others := table.Item{"unmarkedBy": table.S(actor), "unmarkNote": table.S(note)}
 	for left := l.table.UpTo(table.MaxTries); ; {
-		account, err := l.item(ctx, accountKey)
-		if err != nil {
-			return sale.Refund{}, false, err
-		}
-		a, err := table.ReadAccount(payment, account)
-		if err != nil {
-			return sale.Refund{}, false, sale.AsInternal(err)
-		}
 		it, err := l.item(ctx, key)
 		switch {
 		case err != nil:
@@ -171,21 +166,29 @@ func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note 
 		if err != nil || was.RefundedAt.IsZero() {
 			return was, false, sale.AsInternal(err)
 		}
-		if _, whole := a.Back(was.Amount, was.Currency); whole {
+		if it, err = l.item(ctx, accountKey); err != nil {
+			return sale.Refund{}, false, err
+		}
+		a, err := table.ReadAccount(payment, it)
+		if err != nil {
+			return sale.Refund{}, false, sale.AsInternal(err)
+		}
+		after, isBack := was.Returned, was.Back > 0 && was.Back >= was.Amount
+		after.RefundedAt = time.Time{}
+		if a.V >= was.MoneyVersion { // or else a restore has made the account older
+			after = after.Apply(a, was.Amount, was.Currency, l.now())
+			isBack = !after.RefundedAt.IsZero()
+		}
+		if isBack {
 			return was, false, sale.Refuse(sale.Conflicting, "the provider says that the money is back")
 		}
-		if was.MoneyVersion <= a.V { // or else the account is read again
-			unmarked := was.Returned
-			unmarked.RefundedAt = time.Time{}
-			w, err := l.writeReturned(ctx, key, saleID, was.Returned,
-				unmarked.Apply(a, was.Amount, was.Currency, l.now()), others)
-			if err != nil {
-				return sale.Refund{}, false, err
-			}
-			if w.isDone {
-				was, err = table.ReadRefund(w.it)
-				return was, err == nil, sale.AsInternal(err)
-			}
+		w, err := l.writeReturned(ctx, key, saleID, was.Returned, after, others)
+		if err != nil {
+			return sale.Refund{}, false, err
+		}
+		if w.isDone {
+			was, err = table.ReadRefund(w.it)
+			return was, err == nil, sale.AsInternal(err)
 		}
 		if !left.Again(ctx) {
 			return sale.Refund{}, false, errRefundChanges

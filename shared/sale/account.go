@@ -19,7 +19,8 @@ const (
 // reports alone, and is the same whatever the order they are taken in and however often.
 type Account struct {
 	Payment string // the payment's id
-	// V counts the account's changes.
+	// V grows with each change, and is at least the Unix milliseconds of the last one: an account that a restore has made
+	// older, or has lost, does not give a version again that its claim or refund has kept.
 	V int64
 	// IsKnown: the payment was recorded, and SaleID and OrderID are its order's, "" and 0 if it has none. The account of
 	// a payment that is not known expires.
@@ -74,7 +75,7 @@ func (a *Account) Take(r MoneyReport, heard time.Time) bool {
 		changed = a.takeDispute(*r.Dispute, heard)
 	}
 	if changed {
-		a.V++
+		a.V = max(a.V+1, heard.UnixMilli())
 	}
 	return changed
 }

@@ -268,6 +268,24 @@ var reportingMoney = map[string]func(*testing.T, *World){
 			w.remove(w.Item("MONEY#stripe#pi_1", "MONEY"))
 		}
 	},
+	"a mark that is taken back by somebody who has not heard of a report stays away": func(_ *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		w.Settles(PaymentOf(id, "pi_1"))
+		w.Reports(halves("pi_1", "failed a 1"))
+		w.marksRefunded("moutai", "stripe#pi_1")
+		read, write, written := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		unmarks := w.before("TransactWriteItems", func() { close(read); <-write })
+		go func() {
+			unmarks.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_1", "kim", "no")
+			close(written)
+		}()
+		<-read
+		w.Succeeds(w.overtakenOn(3, func() { close(write); <-written }).ReportMoney(w.Ctx, halves("pi_1", "stuck b 1")))
+		w.hasRefund(true, true, "it is taken back")
+		check(w.T, w.refunds("moutai")[0].Stuck, "what is stuck is not said")
+	},
 	"a mark of an earlier release is kept by what goes back in part": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
@@ -303,17 +321,17 @@ var reportingMoney = map[string]func(*testing.T, *World){
 			ctx, dying := w.cutAfter(1)
 			dying.ReportMoney(ctx, halves("pi_1", text))
 		}
-		applied := func(want int64) {
-			r := w.refunds("moutai")[0]
+		applied := func() {
+			r, want := w.refunds("moutai")[0], w.Number("MONEY#stripe#pi_1", "MONEY", "v")
 			check(t, r.MoneyVersion == want && r.Stuck && r.Failures == 1, "got %+v, want version %d", r, want)
 		}
 		w.Reports(halves("pi_1", "failed a 1"))
 		stuck("stuck b 1")
 		w.Succeeds(nil, w.Ledger.MarkRefunds(w.Ctx, "moutai", []string{"stripe#pi_1"}, "lee")[0].Err)
-		applied(2)
+		applied()
 		stuck("stuck c 1")
 		w.Succeeds(nil, w.unmarks("stripe#pi_1"))
-		applied(3)
+		applied()
 		w.marksRefunded("moutai", "stripe#pi_1")
 		// The report of the whole overtakes it.
 		slow := w.overtaken("TransactWriteItems", func() { w.Reports(BackOf("pi_1")) })
@@ -423,6 +441,51 @@ var reportingMoney = map[string]func(*testing.T, *World){
 			check(t, got == want, "%s: got %s, want %s", user, got, want)
 		}
 		w.Settled(1)
+	},
+	"after a restore the first report is said, and once all came again what was said before, of any half": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		users := people(9)
+		for _, isDue := range []bool{false, true} {
+			for _, kept := range []string{"account", "none"} { // what is restored of the account, beside all of the claim or refund
+				user := users[0]
+				id, reference := w.Ordered(user)[0], "pi_"+users[0]
+				payment, want := "stripe#"+reference, "claim: 0/2 back, 2 failed, whole: false"
+				if users = users[1:]; isDue {
+					w.Settles(PaymentOf(id, "other_"+user))
+					want = strings.Replace(want, "claim", "refund", 1)
+				}
+				w.Settles(PaymentOf(id, reference))
+				w.Reports(halves(reference, "failed a 1"))
+				account := w.Item("MONEY#"+payment, "MONEY")
+				for _, text := range []string{"done b 2", "failed b 2"} {
+					w.Pass(time.Minute)
+					w.Reports(halves(reference, text))
+				}
+				if w.remove(w.Item("MONEY#"+payment, "MONEY")); kept == "account" {
+					w.place(account)
+				}
+				w.Pass(time.Minute)
+				if isDue { // whoever marks it, or takes that back, goes by what the refund says
+					w.marksRefunded("moutai", payment)
+					w.hasNumber(2, "REFUND#moutai", payment, "failures")
+					w.Succeeds(nil, w.unmarks(payment))
+				}
+				if kept == "none" {
+					w.Settles(PaymentOf(id, "whole_"+user))
+					w.Reports(BackOf("whole_" + user))
+					w.remove(w.Item("MONEY#stripe#whole_"+user, "MONEY"))
+					if isDue {
+						w.refusedBecause("is back", sale.Conflicting, w.unmarks("stripe#whole_"+user))
+					}
+				}
+				for i, text := range []string{"stuck d 1", "failed b 2", "done b 2", "failed a 1"} {
+					w.Pass(time.Minute)
+					w.Reports(halves(reference, text))
+					got := w.said(user, payment)
+					check(t, !strings.Contains(got, "version") && (i < 3 || got == want), "%s kept, after %s: got %s, want %s", kept, text, got, want)
+				}
+			}
+		}
 	},
 	"a report of a refund meets what a restore or an erasure has left, and waits": func(t *testing.T, w *World) {
 		w.OpenPriced(9, 1)
