@@ -55,7 +55,6 @@ func IfMoney(was sale.Returned) (condition string, values Item) {
 func UpdateReturned(key Item, is string, was, after sale.Returned, others Item) Update {
 	condition, values := IfMoney(was)
 	switch {
-	case !was.RefundedAt.IsZero() && was.MoneyVersion != 0: // no mark goes away but with a later version
 	case !was.RefundedAt.IsZero():
 		condition += " AND #refundedAt = :wasRefundedAt"
 		values[":wasRefundedAt"] = Millis(was.RefundedAt)
