@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -28,6 +29,27 @@ func (l *Ledger) applyKnown(ctx context.Context, payment string, done *Settlemen
 	}
 	return err
 }
+
+// ApplyAccount applies an account, as it is stored, to what its payment has paid or is to be refunded, like the next
+// report of it. It does nothing where that is not known or not there. It fails with sale.Busy or sale.Internal.
+func (l *Ledger) ApplyAccount(ctx context.Context, stored table.Item) error {
+	payment := strings.TrimPrefix(table.IdentityOf(stored).PK, table.AccountPKHead)
+	a, err := table.ReadAccount(payment, stored)
+	if err != nil {
+		return sale.AsInternal(err)
+	}
+	g, err := l.readGuard(ctx, payment)
+	if err != nil || g == nil {
+		return err
+	}
+	if _, _, err = l.applyAccount(ctx, a, *g); errors.Is(err, errRefundHidden) || errors.Is(err, errClaimHidden) {
+		return nil
+	}
+	return err
+}
+
+// errClaimHidden: the claim's user is being erased.
+var errClaimHidden = sale.Fail(sale.Busy, errors.New("the claim is not where it was"))
 
 // applyAccount writes what follows from the account of a known payment onto its refund due, else onto the claim that it
 // has paid, and then onto a refund due that came meanwhile; each unless it knows as much already. It returns the
@@ -157,7 +179,7 @@ func (l *Ledger) applyToClaim(ctx context.Context, a sale.Account, g table.Guard
 		}
 		r := table.Read(claim)
 		if r.OptionalText("payment") != a.Payment {
-			return false, false, sale.Fail(sale.Busy, errors.New("the claim is not where it was")) // its user is being erased
+			return false, false, errClaimHidden
 		}
 		held, err := table.ReadReturned(claim)
 		if err != nil {

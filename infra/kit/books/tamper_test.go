@@ -74,6 +74,7 @@ var excused = map[string]string{
 	"refund refundedAt removed":          "it is due, then",
 
 	"account v more":                "its provider will report it again (the receipt says so)",
+	"claim money less":              "likewise",
 	"refund money less":             "likewise",
 	"cancelled order id changed":    "nothing else names the cancellation",
 	"cancelled order call changed":  "only the repeat of the call reads it",

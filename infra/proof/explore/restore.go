@@ -2,6 +2,8 @@ package explore
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -117,9 +119,25 @@ func (m *simulation) restoreTable() {
 	}
 	for _, s := range m.sales {
 		s.checkRestored(before)
+		known := to.Add(-halved) // what was answered by then
+		s.checkMoney(known)
+		var again []harness.RefundReport
+		for report, at := range s.backAt {
+			if at.After(known) {
+				again = append(again, report)
+			}
+		}
+		slices.SortFunc(again, func(a, b harness.RefundReport) int {
+			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.State, b.State))
+		})
+		r.chance.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
+		for i, report := range again {
+			s.reportRefund(report, fmt.Sprint(s.id, " ", report.ID, " again ", i))
+		}
 		for _, p := range s.recordedPayments() {
 			s.reportPayment(p, s.id+" "+p.ID()+" of the list")
 		}
+		s.checkMoney(time.Time{})
 	}
 }
 

@@ -64,6 +64,7 @@ type runningSale struct {
 	paid           map[harness.Payment]harness.PaymentAnswer  // recorded payments, and what their providers were told
 	givenUp        []harness.Payment                          // that their providers reported in vain
 	back           map[harness.Payment][]harness.RefundReport // what their providers said of refunds
+	backAt         map[harness.RefundReport]time.Time         // when that was last answered
 	refundsGivenUp []harness.RefundReport
 	// recallKnown is from when every environment knows of the recall; zero while that is not answered.
 	recallKnown time.Time
@@ -191,7 +192,7 @@ func newWorld(n *network, d draft) *simulation {
 		m.sales = append(m.sales, &runningSale{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
 			cancelled: map[string]bool{}, cancelKnown: map[string]time.Time{}, withdrawn: map[string]int{}, supplied: map[string]int{}, applied: map[string]bool{},
-			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{}, back: map[harness.Payment][]harness.RefundReport{},
+			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{}, back: map[harness.Payment][]harness.RefundReport{}, backAt: map[harness.RefundReport]time.Time{},
 		})
 		m.sales[len(m.sales)-1].watch.late = one.late
 		if one.draw != nil {

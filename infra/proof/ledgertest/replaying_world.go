@@ -45,6 +45,8 @@ func (w *World) lives() *past {
 	w.Create(c)
 	alice := w.Ordered("alice", "ann")
 	early := w.bought("early")
+	w.Reports(halves("a", "done a 1"))
+	w.Reports(halves("again", "failed a 1"))
 	p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 	w.Pass(time.Minute)
 	w.Confirmed(early)
@@ -81,6 +83,7 @@ func (w *World) cancels() *past {
 	for i := range 2 {
 		w.Settles(PaymentOf(ids[i], users[i]))
 	}
+	w.Reports(halves("alice", "done a 1"))
 	p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 	for i, saw := range []sale.ClaimState{sale.Paid, sale.Paid, sale.Confirmed, sale.Confirmed} {
 		w.Pass(time.Second)
@@ -150,7 +153,7 @@ func promised(all table) map[string]string {
 	told := map[string]string{}
 	for key, it := range all {
 		switch kind, _, _ := strings.Cut(key, "#"); kind {
-		case "CLAIM", "ORDER", "GUARD", "PAYMENT", "REFUND", "GROUP", "CANCELLED":
+		case "CLAIM", "ORDER", "GUARD", "PAYMENT", "REFUND", "GROUP", "CANCELLED", "MONEY":
 			said := ""
 			for _, name := range slices.Sorted(maps.Keys(it)) {
 				if kind == "CANCELLED" && !slices.Contains([]string{"at", "saw", "unit"}, name) {

@@ -139,7 +139,7 @@ func (one *replayed) noteRefund(at time.Time) {
 // kinds are those of the table's partition keys.
 var kinds = []string{
 	"SALE", "CHANGES", "CANCELLED", "SALES", "STOCK", "CLAIM", "ORDER", "SEQ", "REFUND", "GROUP", "GUARD", "ENTRY",
-	"DRAWKEY", "ROLL", "DRAW", "PAYMENT",
+	"DRAWKEY", "ROLL", "DRAW", "PAYMENT", "MONEY",
 }
 
 // scan reads the whole table: it counts the claims of each shard, and completes what was
@@ -226,6 +226,13 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 				PaidAt: r.Time("at"),
 			}
 			err = r.Err
+		case "MONEY":
+			if p.write {
+				err = p.ledger.ApplyAccount(ctx, it)
+			}
+			if sale.CodeOf(err) == sale.Busy {
+				return err
+			}
 		default:
 			if !slices.Contains(kinds, kind) {
 				p.problem("the item %s is no ledger's", table.IdentityOf(it).PK)
