@@ -202,6 +202,12 @@ var erasing = map[string]func(*testing.T, *World){
 		w.holdsNothing("alice")
 		w.Settled(2)
 	},
+	"what is reported of money in between is said of the erased user's order": func(t *testing.T, w *World) {
+		w.Settles(PaymentOf(w.drainedWith()[0], "pi_1"))
+		w.Reports(halves("pi_1", "stuck a 1"))
+		w.erases(w.beforeTransaction(1, func() { w.Reports(halves("pi_1", "failed b 1")) }), "alice")
+		same(t, w.erasedClaim().Failures, 1)
+	},
 	"a payment to refund that comes in between stops the erasure, as it would have before": func(t *testing.T, w *World) {
 		ids := w.drainedWith()
 		w.Settles(PaymentOf(ids[0], "pi_1")) // it pays

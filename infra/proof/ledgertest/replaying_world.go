@@ -47,6 +47,7 @@ func (w *World) lives() *past {
 	early := w.bought("early")
 	w.Reports(halves("a", "done a 1"))
 	w.Reports(halves("again", "failed a 1"))
+	w.Reports(halves("again", "done b 1"))
 	p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 	w.Pass(time.Minute)
 	w.Confirmed(early)
@@ -83,7 +84,7 @@ func (w *World) cancels() *past {
 	for i := range 2 {
 		w.Settles(PaymentOf(ids[i], users[i]))
 	}
-	w.Reports(halves("alice", "done a 1"))
+	w.Reports(BackOf("alice"))
 	p := &past{World: w, kept: w.table(), lost: maintenance.Lost{RestoredTo: w.Now()}}
 	for i, saw := range []sale.ClaimState{sale.Paid, sale.Paid, sale.Confirmed, sale.Confirmed} {
 		w.Pass(time.Second)
@@ -126,7 +127,10 @@ func (p *past) remember(users ...string) {
 	for _, saleID := range []string{"moutai", ""} {
 		refunds, err := p.Environment().Refunds(p.Ctx, saleID)
 		p.Succeeds(nil, err)
-		p.lost.Refunds = append(p.lost.Refunds, refunds...)
+		for _, r := range refunds {
+			r.Returned = sale.Returned{} // which events do not tell
+			p.lost.Refunds = append(p.lost.Refunds, r)
+		}
 	}
 	changes, _, err := p.Environment().Trail(p.Ctx, "moutai", 9)
 	p.Succeeds(nil, err)

@@ -45,6 +45,9 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 	if hasPaid && held.Payment != r.Payment {
 		return nil
 	}
+	if hasPaid { // no event tells what the claim says of its money
+		r.Returned = held.Returned
+	}
 	guard := there[table.IdentityOf(keys[1])]
 	if guard != nil {
 		if g := (&table.Reader{Item: guard}); g.Text("fate") != table.FateRefund && !hasPaid {
