@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -30,19 +30,27 @@ func (l *Ledger) applyKnown(ctx context.Context, payment string, done *Settlemen
 	return err
 }
 
-// ApplyAccount applies an account, as it is stored, to what its payment has paid or is to be refunded, like the next
-// report of it. It does nothing where that is not known or not there. It fails with sale.Busy or sale.Internal.
-func (l *Ledger) ApplyAccount(ctx context.Context, stored table.Item) error {
-	payment := strings.TrimPrefix(table.IdentityOf(stored).PK, table.AccountPKHead)
+// RestoreAccount applies the account of a payment as it was restored, like the next report of it. If a claim or refund
+// has a later version, which the given one is, the account gets one after that: they say the same, and what the
+// account has lost its provider must report again. It does nothing while the payment is unknown or what it has paid is
+// not there. Nothing else may write meanwhile. It fails with sale.Busy or sale.Internal.
+func (l *Ledger) RestoreAccount(ctx context.Context, payment string, version int64) error {
+	stored, g, err := l.readAccount(ctx, payment)
+	if err != nil || g == nil {
+		return err
+	}
 	a, err := table.ReadAccount(payment, stored)
 	if err != nil {
 		return sale.AsInternal(err)
 	}
-	g, err := l.readGuard(ctx, payment)
-	if err != nil || g == nil {
-		return err
+	if was := a.V; was < version {
+		a.V, a.IsKnown, a.SaleID, a.OrderID = version+1, true, g.SaleID, g.OrderID
+		if err := l.table.Update(ctx, table.UpdateAccount(a, was, time.Time{})); err != nil {
+			return err
+		}
 	}
-	if _, _, err = l.applyAccount(ctx, a, *g); errors.Is(err, errRefundHidden) || errors.Is(err, errClaimHidden) {
+	_, _, err = l.applyAccount(ctx, a, *g)
+	if errors.Is(err, errRefundHidden) || errors.Is(err, errClaimHidden) {
 		return nil
 	}
 	return err

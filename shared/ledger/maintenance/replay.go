@@ -90,6 +90,9 @@ const (
 // its claims and steps: a unit that was sold again in the lost time cannot be found by adding and subtracting. A
 // sale whose claims exceed its units keeps its counts, and people decide.
 //
+// What an account says is applied to what was restored or written, and not counted. What a claim or refund has heard
+// and its account has lost is taken back: its provider must report it again.
+//
 // More time that was given to unpaid orders is given again, to sales whose orders are not finished. Other edits and
 // withdrawals are not replayed. A sale that is not over is paused, so that nothing is sold before an
 // operator has repeated them.

@@ -195,6 +195,7 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 			}
 			if h.claim, err = table.ReadClaim(saleID, one.sale.Buckets, it); err == nil {
 				one.count(h.claim)
+				err = p.restoreAccount(ctx, h.claim.Payment, h.claim.MoneyVersion)
 			}
 		case "ORDER":
 			var o sale.Order
@@ -208,6 +209,9 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 			// An archived sale's refund names nobody.
 			if err == nil && (refund.SaleID == "" || p.sales[refund.SaleID] != nil && refund.User != "") {
 				err = p.refund(ctx, refund, true)
+			}
+			if err == nil {
+				err = p.restoreAccount(ctx, refund.Payment, refund.MoneyVersion)
 			}
 			if err != nil {
 				return sale.AsInternal(err)
@@ -230,17 +234,15 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 			}
 			err = r.Err
 		case "MONEY":
-			if p.write {
-				err = p.ledger.ApplyAccount(ctx, it)
-			}
-			if sale.CodeOf(err) == sale.Busy {
-				return err
-			}
+			err = p.restoreAccount(ctx, rest, r.Number("v"))
 		default:
 			if !slices.Contains(kinds, kind) {
 				p.problem("the item %s is no ledger's", table.IdentityOf(it).PK)
 			}
 			continue
+		}
+		if sale.CodeOf(err) == sale.Busy {
+			return err
 		}
 		if err != nil {
 			p.problem("%s, %s: %v", table.IdentityOf(it).PK, table.IdentityOf(it).SK, err)
@@ -256,6 +258,14 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 		}
 	}
 	return p.completeHalves(ctx, halves)
+}
+
+// restoreAccount makes an account agree with the claim or refund that it was applied to; version is one of them, or 0.
+func (p *replay) restoreAccount(ctx context.Context, payment string, version int64) error {
+	if !p.write || version == 0 {
+		return nil
+	}
+	return p.ledger.RestoreAccount(ctx, payment, version)
 }
 
 func (p *replay) completeHalves(ctx context.Context, halves []half) error {
