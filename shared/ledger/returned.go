@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -43,9 +42,10 @@ func (l *Ledger) RestoreAccount(ctx context.Context, payment string, version int
 	if err != nil {
 		return sale.AsInternal(err)
 	}
-	if was := a.V; was < version {
-		a.V, a.IsKnown, a.SaleID, a.OrderID = version+1, true, g.SaleID, g.OrderID
-		if err := l.table.Update(ctx, table.UpdateAccount(a, was, time.Time{})); err != nil {
+	if a.V < version {
+		a.V = version + 1
+		raise := table.Update{Key: table.AccountKey(payment), Expr: "SET #v = :v", Values: table.Item{":v": table.N(a.V)}}
+		if err := l.table.Update(ctx, raise); err != nil {
 			return err
 		}
 	}

@@ -550,6 +550,8 @@ var reportingMoney = map[string]func(*testing.T, *World){
 				check(t, got == []string{first, got, got, want}[n] && !strings.Contains(got, "version"), "%s, after %s: got %s, want %s in the end", about, text, got, want)
 			}
 		}
+		got := w.said(users[1], "stripe#whole_"+users[1])
+		check(t, got == "refund: 0/2 back, 0 failed, whole: true", "what was marked stays so: got %s", got)
 	},
 	"a report of a refund meets what a restore or an erasure has left, and waits": func(t *testing.T, w *World) {
 		w.OpenPriced(9, 1)
