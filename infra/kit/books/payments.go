@@ -195,7 +195,7 @@ var readRefund = reader("refund, unknown refund", func(f *fields, r *refundItem)
 	// What has paid an order may have gone back before that was cancelled.
 	f.failIf(f.has("refundedAt") && r.RefundedAt < r.At-skew.Milliseconds() && !isPaidFor(r.Reason), "refundedAt is before at")
 	f.failIf(f.has("again") && r.Again < r.At-skew.Milliseconds(), "again is before at")
-	f.together("unmarkedBy", "unmarkNote")
+	f.with("unmarkedBy", "unmarkNote") // the note goes when its user is erased, or the sale archived
 	r.returned.check(f)
 	f.failIf(f.has("refundedBy") && !f.has("refundedAt"), "refundedBy is of no refund that is done")
 	f.failIf(r.Sale != "" && r.User == "", "user is missing")

@@ -60,6 +60,9 @@ func TestASaleFromWhichUsersWereErasedBalancesWithTheEventsOfBefore(t *testing.T
 		"cancelled": func(t *testing.T) *world {
 			w := cancelledSale(t)
 			w.refunds("stripe#pi_0")
+			_, _, err := w.Ledger.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_0", "kim", "user-0 has not got it") // a note that goes
+			w.Succeeds(nil, err)
+			w.refunds("stripe#pi_0")
 			w.refunds("stripe#pi_1")
 			return over(w)
 		},
