@@ -22,7 +22,8 @@ export function orders(page) {
     if (!mayChange() || s.recalledAt || !orderId || !["CONFIRMED", "PAID"].includes(state)) return false;
     const asked = ask?.of === orderId && ask?.expected === state ? ask : undefined;
     const paid = story.lines.find((/** @type {Sale} */ l) => l.kind === "paid")?.payment;
-    const disputed = state === "PAID" && story.lines.some((/** @type {Sale} */ l) => ["disputed", "dispute-lost"].includes(l.kind) && l.payment === paid);
+    const disputed = state === "PAID" && !story.lines.some((/** @type {Sale} */ l) => l.kind === "paid-back") &&
+      story.lines.some((/** @type {Sale} */ l) => ["disputed", "dispute-lost"].includes(l.kind) && l.payment === paid);
     const set = (/** @type {typeof ask} */ to) => ((ask = to), render());
     const begin = () => busy(s) || set({ of: orderId, expected: state, unit: "back" });
     const confirm = (/** @type {Event} */ event) => {

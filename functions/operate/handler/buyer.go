@@ -190,7 +190,12 @@ func (h *Handler) tellClaim(ctx context.Context, told *story, s sale.Sale, c sal
 	if err := h.tellSettled(ctx, told, s, c); err != nil {
 		return err
 	}
-	slices.SortStableFunc(told.Lines[begun:], func(a, b line) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(told.Lines[begun:], func(a, b line) int {
+		if a.at.IsZero() != b.at.IsZero() { // what is so now comes last
+			return b.at.Compare(a.at)
+		}
+		return a.at.Compare(b.at)
+	})
 	return nil
 }
 
@@ -227,7 +232,7 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	}
 	stands := state == sale.Paid && sale.RefundOf(c, refunds) == nil
 	money := sale.MoneyOf(c, nil)
-	isBack := stands && money.State == sale.MoneyWhole
+	isBack := stands && !money.At.IsZero()
 	switch {
 	case isBack:
 		told.add(money.At, line{Kind: "paid-back"})
@@ -238,7 +243,7 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 		told.add(payBy, line{Kind: "pay-by"})
 		told.say(line{Kind: "unpaid"})
 	}
-	if stands && !isBack && moneyKinds[money.State] != "" {
+	if stands && moneyKinds[money.State] != "" {
 		told.tellMoney(c.Payment, money)
 	}
 	for _, r := range refunds {
@@ -270,18 +275,18 @@ func (s *story) tellMoney(payment string, m sale.Money) {
 func (s *story) tellRefund(r sale.Refund) {
 	one := line{Kind: "refunded", Payment: r.Payment, amount: amountOf(r.Amount, r.Currency)}
 	money := sale.MoneyOf(sale.Claim{}, &r)
-	if money.State == sale.MoneyWhole {
+	if !money.At.IsZero() {
 		one.At = httpapi.Time(money.At) // of what is said, too
 		s.say(one)
 		s.add(money.At, one)
-		return
+	} else {
+		one.Kind = "refund-due"
+		if moneyKinds[money.State] == "" {
+			s.say(one)
+		}
+		one.Reason = string(r.Reason)
+		s.add(r.At, one)
 	}
-	one.Kind = "refund-due"
-	if moneyKinds[money.State] == "" {
-		s.say(one)
-	}
-	one.Reason = string(r.Reason)
-	s.add(r.At, one)
 	if moneyKinds[money.State] != "" {
 		s.tellMoney(r.Payment, money)
 	}

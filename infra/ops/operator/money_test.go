@@ -99,6 +99,8 @@ func TestAllReadersSayTheSameOfAnOrdersMoney(t *testing.T) {
 			saidOfMoney{said("stuck", `,"currency":"CNY"`), "; paying back your payment of 899.00 CNY (stripe#pi_1) has not succeeded yet", "0.00 stuck", ledger.Sums{Due: 89900}, ""}, "DUE stuck"},
 		"disputed": {[]sale.MoneyReport{dispute(sale.DisputeOpen, 1)}, saidOfMoney{said("disputed", `,"currency":"CNY"`), "your order is $, and it is paid; your payment of 899.00 CNY (stripe#pi_1) is disputed with your bank", "0.00 disputed", stands(0), "PaymentDisputed dp_1:open"},
 			saidOfMoney{said("disputed", `,"currency":"CNY"`), "; your payment of 899.00 CNY (stripe#pi_1) is disputed with your bank", "0.00 disputed", ledger.Sums{}, "PaymentDisputed dp_1:open"}, "HELD BACK disputed"},
+		"whole, and disputed": {[]sale.MoneyReport{whole, dispute(sale.DisputeOpen, 1)}, saidOfMoney{said("disputed", isWhole), "your order is $, and its payment was paid back; your payment of 899.00 CNY (stripe#pi_1) is disputed with your bank", "899.00 disputed", stands(89900), "PaymentDisputed dp_1:open, RefundDone re_1"},
+			saidOfMoney{said("disputed", isWhole), "; your payment of 899.00 CNY (stripe#pi_1) was paid back on 2026-11-11; your payment of 899.00 CNY (stripe#pi_1) is disputed with your bank", "899.00 disputed", ledger.Sums{Refunded: 89900}, "PaymentDisputed dp_1:open, RefundDone re_1"}, "0 refunds due, 1 done"},
 		"lost": {[]sale.MoneyReport{dispute(sale.DisputeOpen, 1), dispute(sale.DisputeLost, 2)}, saidOfMoney{said("lost", `,"currency":"CNY"`), "your order is $; your payment of 899.00 CNY (stripe#pi_1) was given back to you by your bank after a dispute", "0.00 lost", stands(89900), "PaymentDisputed dp_1:lost, PaymentDisputed dp_1:open"},
 			saidOfMoney{said("lost", `,"currency":"CNY"`), "; your payment of 899.00 CNY (stripe#pi_1) was given back to you by your bank after a dispute", "0.00 lost", ledger.Sums{Refunded: 89900}, "PaymentDisputed dp_1:lost, PaymentDisputed dp_1:open"}, "HELD BACK lost"},
 	} {
@@ -126,15 +128,21 @@ func TestAllReadersSayTheSameOfAnOrdersMoney(t *testing.T) {
 }
 
 func TestACancellationSaysThatADisputeHoldsTheRefundBack(t *testing.T) {
-	selling(t, sale.Creation{}, func(t *testing.T, w *world) {
-		order := w.ordered("alice")
-		w.pay("pi_1", order, 89900)
-		w.ok(w.book.ReportMoney(t.Context(), sale.MoneyReport{Provider: "stripe", Reference: "pi_1", Dispute: &sale.DisputeReport{ID: "dp_1", State: sale.DisputeOpen}}))
-		said := w.says("order cancel "+order+" --yes", 0, "a refund due that a dispute holds back until it is won")
-		if strings.Contains(said, "give it back at the provider") {
-			t.Errorf("got %s, want nobody asked to pay", said)
-		}
-	})
+	for _, isBack := range []bool{false, true} {
+		selling(t, sale.Creation{}, func(t *testing.T, w *world) {
+			order, want := w.ordered("alice"), "a refund due that a dispute holds back until it is won"
+			w.pay("pi_1", order, 89900)
+			if isBack {
+				want = "its payment paid back at 2026-11-11T12:00:00Z"
+				w.ok(w.book.ReportMoney(t.Context(), sale.MoneyReport{Provider: "stripe", Reference: "pi_1", Currency: "CNY", Refund: &sale.RefundReport{ID: "re_1", State: sale.RefundDone, Amount: 89900}}))
+			}
+			w.ok(w.book.ReportMoney(t.Context(), sale.MoneyReport{Provider: "stripe", Reference: "pi_1", Dispute: &sale.DisputeReport{ID: "dp_1", State: sale.DisputeOpen}}))
+			said := w.says("order cancel "+order+" --yes", 0, want)
+			if strings.Contains(said, "give it back at the provider") {
+				t.Errorf("got %s, want nobody asked to pay", said)
+			}
+		})
+	}
 }
 
 func TestAWrongMarkIsTakenBackByNameAndNote(t *testing.T) {
