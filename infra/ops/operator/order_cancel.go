@@ -160,9 +160,13 @@ func (of *lookedAt) becomes(unit sale.Unit) string {
 		return "over" + text + ", its payment paid back at " + instant(when(of.paidBack()))
 	case of.ofPayment("dispute-lost") != nil:
 		return "over" + text + ", its payment given back by a dispute that was lost"
-	case of.ofPayment("disputed") != nil:
-		return "over" + text + ", its payment of " + of.amount("amount") + " (" + of.line("paid").field("payment") +
-			") a refund due that a dispute holds back until it is won"
 	}
-	return "over" + text + ", its payment of " + of.amount("amount") + " (" + of.line("paid").field("payment") + ") a refund due"
+	text = "over" + text + ", its payment of " + of.amount("amount") + " (" + of.line("paid").field("payment") + ")"
+	if part := of.ofPayment("refund-part"); part != nil {
+		text += ", of which " + part.amount("back") + " are back,"
+	}
+	if of.ofPayment("disputed") != nil {
+		return text + " a refund due that a dispute holds back until it is won"
+	}
+	return text + " a refund due"
 }
