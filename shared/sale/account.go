@@ -41,7 +41,7 @@ type AccountRefund struct {
 	Amount   int64 // in minor units
 	Currency string
 	Whole    bool
-	At       time.Time // the provider's, of the state; zero if it signs none
+	At       time.Time // the provider's first of the state; zero if it signs none
 	// Heard is when each state was first heard.
 	Heard map[RefundState]time.Time
 }
@@ -152,12 +152,13 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// compare orders what is told of one refund: the higher state counts. Of one state providers tell one thing, or else
-// what counts does not depend on the order of the reports.
+// compare orders what is told of one refund: the higher state counts. Of one state providers tell one thing, first when
+// it comes, and at Stripe again with each edit of the refund; or else what counts does not depend on the order of the
+// reports.
 func (f *AccountRefund) compare(g AccountRefund) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(refundStates, f.State), slices.Index(refundStates, g.State)),
-		cmp.Compare(f.of(MaxPrice+1), g.of(MaxPrice+1)), cmp.Compare(f.Currency, g.Currency), f.At.Compare(g.At),
+		cmp.Compare(f.of(MaxPrice+1), g.of(MaxPrice+1)), cmp.Compare(f.Currency, g.Currency), g.At.Compare(f.At),
 	)
 }
 

@@ -83,6 +83,8 @@ func TestAnAccountSaysWhatIsBackWhateverTheOrderOfItsReports(t *testing.T) {
 			stripe("done a 1 @1", "total - 1 @1", "failed a 1 @2", "done b 2 @4", "total - 2 @4"), 2},
 		"Stripe, whole fails, fails again": {
 			stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3", "done b 2 @5", "total - 2 @5", "failed b 2 @7"), 0},
+		"Stripe, whole fails, again, and the failed one is edited": {
+			stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3", "done b 2 @5", "total - 2 @5", "failed a 2 @7"), 2},
 		"WeChat Pay, two parts":                    {one("done a 1 @0", "done b 1 @0"), 2},
 		"WeChat Pay, closed, again":                {one("failed a 2 @0", "done b 2 @0"), 2},
 		"WeChat Pay, abnormal":                     {one("stuck a 2 @0"), 0},
