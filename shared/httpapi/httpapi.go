@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -111,10 +112,12 @@ func RefundsOf(refunds []sale.Refund) []Refund {
 	return shown
 }
 
-// ClaimOf converts a claim, without its refunds.
+// ClaimOf converts a claim, without its refunds, and says nothing of the order's money if one of these knows more.
 func ClaimOf(c sale.Claim) Claim {
 	b := Claim{ClaimID: c.ID, SaleID: c.SaleID, State: c.State(), AcceptedAt: Time(c.AcceptedAt)}
-	b.Refund = MoneyOf(c.Payment, sale.MoneyOf(c, nil))
+	if !slices.Contains(c.Refunds, c.Payment) {
+		b.Refund = MoneyOf(c.Payment, sale.MoneyOf(c, nil))
+	}
 	if c.OrderID != 0 {
 		b.OrderID = orderid.String(c.OrderID)
 	}

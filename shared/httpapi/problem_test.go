@@ -71,6 +71,11 @@ func TestARefusalSaysWhatTheBuyerNeeds(t *testing.T) {
 	if diff := cmp.Diff(want, r.Body); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
+	// Of a payment that goes back later reports are applied to its refund alone.
+	claim.Payment, claim.Returned, claim.Refunds = "stripe#pi_1", sale.Returned{MoneyVersion: 1, Back: 1}, []string{"stripe#pi_1"}
+	if r = Problem(&sale.Error{Code: sale.AlreadyOrdered, Claim: &claim}, "moutai"); strings.Contains(r.Body, "refund") {
+		t.Errorf("what its claim says of the money may be out of date: %s", r.Body)
+	}
 	r = Problem(&sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in another sale of its group", OtherSale: "size-39"}, "size-38")
 	want = `{"type":"urn:flashsale:problem:already-ordered","title":"Already ordered","status":409,"code":"already-ordered",` +
 		`"detail":"the user has already ordered in another sale of its group","order":"/sales/size-39/orders/me","saleId":"size-39"}`
