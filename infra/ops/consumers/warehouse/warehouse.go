@@ -103,6 +103,7 @@ func held(item map[string]types.AttributeValue) string {
 		switch amount, _ := strconv.ParseInt(refund[0], 10, 64); {
 		case refund[2] == "": // whatever was paid
 			isWhole = true
+		case refund[2] != value(item, "currency"): // it is no money of that payment
 		case refund[1] == "": // of all refunds
 			total = max(total, amount)
 		default:

@@ -58,6 +58,7 @@ func All() map[string]Life {
 		"paid back, which failed":          {"back", []sale.Event{refunded("pi_1", "re_1", 89900), failed("pi_1", "re_1")}},
 		"a refund that has failed":         {"refund-failed", []sale.Event{failed("pi_1", "re_1")}},
 		"a part is back":                   {"", []sale.Event{refunded("pi_1", "re_1", 40000), refunded("pi_1", "", 40000)}},
+		"another currency is back":         {"", []sale.Event{{Type: sale.EventRefundDone, ID: "RefundDone:stripe#pi_1:u", Payment: "stripe#pi_1", RefundID: "u", Amount: 89900, Currency: "USD"}}},
 		"another payment is back":          {"", []sale.Event{refunded("pi_11", "re_1", 89900), disputed("pi_1", "d", sale.DisputeAsked)}},
 		"disputed, and another one is won": {"disputed", []sale.Event{disputed("pi_1", "d", sale.DisputeOpen), disputed("pi_1", "e", sale.DisputeWon)}},
 		"disputed and won":                 {"", []sale.Event{disputed("pi_1", "d", sale.DisputeOpen), disputed("pi_1", "d", sale.DisputeWon)}},
