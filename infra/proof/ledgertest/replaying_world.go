@@ -74,7 +74,7 @@ func (w *World) lives() *past {
 }
 
 // cancels makes a sale in which after the instant of the restore an operator cancels orders: alice's and bob's,
-// which are paid, and carol's and dave's. The units of alice and carol are back, and one is bought again.
+// which are paid, alice's paid back, too, and carol's and dave's. The units of alice and carol are back, and one is bought again.
 func (w *World) cancels() *past {
 	w.T.Helper()
 	w.becomes(table{})
