@@ -20,6 +20,8 @@ type Sums struct {
 	// paid an order, or only one that was cancelled since.
 	Due      int64 `json:"due,omitempty"`
 	Refunded int64 `json:"refunded,omitempty"`
+	// Standing is the part of Refunded that has no refund: of what paid an order that stands.
+	Standing int64 `json:"standing,omitempty"`
 }
 
 func (m *Money) add(currency string, change func(*Sums)) {
@@ -42,7 +44,8 @@ func (m *Money) take(s sale.Sale, c sale.Claim) {
 	}
 	m.add(c.Currency, func(one *Sums) {
 		if one.Taken += c.Amount; !slices.Contains(c.Refunds, c.Payment) {
-			one.Refunded += sale.MoneyOf(c, nil).Refunded()
+			back := sale.MoneyOf(c, nil).Refunded()
+			one.Refunded, one.Standing = one.Refunded+back, one.Standing+back
 		}
 	})
 }
