@@ -32,11 +32,14 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 	if o["for"] != "" {
 		return writeBulkRefund(ctx, p, o, out)
 	}
-	list := out.list("sale payment amount currency order reason since refunded money")
+	list := out.list("sale payment amount currency order reason since refunded back money")
 	text, word := spreadsheet.Text, spreadsheet.Word
 	due, done, held := 0, 0, 0
 	unread, err := p.eachRefund(ctx, o, func(page *wire.Refunds, r wire.Refund) error {
-		refunded := spreadsheet.Cell{Plain: "DUE"}
+		refunded, back := spreadsheet.Cell{Plain: "DUE"}, spreadsheet.Cell{}
+		if r.State != "" {
+			back = spreadsheet.Amount(r.Back, r.Currency)
+		}
 		switch {
 		case r.RefundedAt != "":
 			refunded = text(instant(when(r.RefundedAt)))
@@ -48,7 +51,7 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 			due++
 		}
 		return list.add(r, text(cmp.Or(page.SaleID, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(r.OrderID),
-			word(string(r.Reason)), text(instant(when(r.At))), refunded, word(string(r.State)))
+			word(string(r.Reason)), text(instant(when(r.At))), refunded, back, word(string(r.State)))
 	})
 	if err != nil {
 		return err
