@@ -54,7 +54,11 @@ func writeBulkRefund(ctx context.Context, p *target, o options, out *terminal) e
 		fmt.Fprintf(out, "%s: %d payments, %s\n", name, len(some), total(some))
 	}
 	for _, one := range others {
-		fmt.Fprintf(out, "by hand: %s, %s, %s\n", one.Refund.Payment, money(one.Refund.Amount, one.Refund.Currency), one.Refund.Reason)
+		amount := money(one.Refund.Amount, one.Refund.Currency)
+		if one.Refund.Back > 0 {
+			amount = money(one.Refund.Amount-one.Refund.Back, one.Refund.Currency) + " of " + amount
+		}
+		fmt.Fprintf(out, "by hand: %s, %s, %s\n", one.Refund.Payment, amount, one.Refund.Reason)
 	}
 	out.notef("%d refunds due in %d files, %d by hand; mark those that no webhook reports", len(found), n, len(others))
 	return nil

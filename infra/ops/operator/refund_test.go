@@ -136,7 +136,8 @@ func TestWhatIsDueIsWrittenIntoFilesThatTheProviderTakes(t *testing.T) {
 			pay("adyen", fmt.Sprintf("A%015d", i), bobs, 100)
 		}
 		w.says("order cancel "+bobs+" --yes --id c1", cli.ExitFine)
-		w.says("refund list moutai --for wechat-pay", cli.ExitFine, "refunds-wechat-pay-1.csv: 1 payments, 899.00 CNY\nby hand: wechat-pay#4200000000000000002, 899.00 CNY, other-payment\n", "1 refunds due in 1 files, 1 by hand")
+		w.ok(w.book.ReportMoney(t.Context(), sale.MoneyReport{Provider: "wechat-pay", Reference: "4200000000000000002", Currency: "CNY", Refund: &sale.RefundReport{ID: "5", State: sale.RefundDone, Amount: 39900}}))
+		w.says("refund list moutai --for wechat-pay", cli.ExitFine, "refunds-wechat-pay-1.csv: 1 payments, 899.00 CNY\nby hand: wechat-pay#4200000000000000002, 500.00 CNY of 899.00 CNY, other-payment\n", "1 refunds due in 1 files, 1 by hand")
 		w.says("refund list --for adyen", cli.ExitFine, "refunds-adyen-1.csv: 6000 payments, 6000.00 CNY\nrefunds-adyen-2.csv: 1 payments, 1.00 CNY\n")
 		for name, want := range map[string]string{
 			"refunds-wechat-pay-1.csv": bobs + ",899.00,order " + bobs + ",flashsale-4200000000000000001\n", "refunds-adyen-2.csv": "A000000000006000,cancelOrRefund\n",
