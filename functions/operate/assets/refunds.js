@@ -251,17 +251,18 @@ export function refunds(page) {
     return "";
   }
 
-  /** Sums by currency, as text. @param {Refund[]} rows */
+  /** Sums by currency, as text, of what is not back. @param {Refund[]} rows */
   function total(rows) {
     /** @type {Map<string, Refund>} */
     const sums = new Map();
-    for (const r of rows) sums.set(r.currency, { ...r, amount: (sums.get(r.currency)?.amount ?? 0) + r.amount });
+    for (const r of rows) sums.set(r.currency, { ...r, amount: (sums.get(r.currency)?.amount ?? 0) + r.amount - (r.back ?? 0) });
     return [...sums.values()].map((s) => amount(s.amount, s.currency, s.digits)).join(" + ");
   }
 
   /** @param {Refund[]} rows */
-  const saveRows = (rows) => save(list?.whole ? "refunds.csv" : "refunds-incomplete.csv", "sale,payment,provider,reference,order,user,reason,currency,amount,minorUnits,at,refundedAt,refundedBy",
-    rows.map((r) => [r.saleId, r.payment, r.payment.split("#")[0], reference(r.payment), r.orderId, r.user, plain(r.reason), plain(r.currency), plain(decimal(r)), plain(r.amount), r.at, r.refundedAt, r.refundedBy]));
+  const saveRows = (rows) => save(list?.whole ? "refunds.csv" : "refunds-incomplete.csv", "sale,payment,provider,reference,order,user,reason,currency,amount,minorUnits,at,refundedAt,refundedBy,back,state",
+    rows.map((r) => [r.saleId, r.payment, r.payment.split("#")[0], reference(r.payment), r.orderId, r.user, plain(r.reason), plain(r.currency), plain(decimal(r)), plain(r.amount), r.at, r.refundedAt, r.refundedBy,
+      plain(r.state && decimal({ ...r, amount: r.back ?? 0 })), plain(r.state)]));
 
   /** What is asked, on its way or answered. */
   function marked() {
