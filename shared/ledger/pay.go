@@ -24,8 +24,8 @@ const LateOrderWait = 24 * time.Hour
 // What providers have reported of the payment's money, also before the payment itself, is applied: the account is read
 // after the guard, in each report. See ReportMoney.
 //
-// A payment that names another stack is recorded only if its order is here, as it is in a table that a deleted stack
-// has kept: an account of a provider reports the payments of all its stacks to each.
+// A payment that names another stack is recorded only if its order is here, of the sale that it names, as it is in a
+// table that a deleted stack has kept: an account of a provider reports the payments of all its stacks to each.
 //
 // It does not matter whether the sale asks for payment: an order of any sale can be paid.
 // A price is compared, if the sale has one.
@@ -93,8 +93,11 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 		return l.putRefund(ctx, p, refundReason(p, nil, sale.Claim{}), nil)
 	}
 	o, err := table.ReadOrder(stored.order)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Settlement{}, sale.AsInternal(err)
+	case p.Stack != "" && p.SaleID != "" && p.SaleID != o.SaleID: // stacks number their orders alike
+		return Settlement{Elsewhere: true}, nil
 	}
 	s, err := l.existing(ctx, table.MaxTries, o.SaleID)
 	if err != nil {

@@ -319,6 +319,8 @@ func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
 			`{"outcome":"refund-due","reason":"unknown-order"}`, "refund-due", "", fields{"orderId": nil, "saleId": "", "reason": "unknown-order"}},
 		"of another stack": {nil, of(named + `"flashsale_order":"` + elsewhere + `"`), 200, `{"outcome":"ignored"}`, "ignored", "",
 			fields{"orderId": elsewhere, "saleId": nil, "stack": "0badcafe"}},
+		"of another stack's sale, whose order has an id of one here": {nil, of(strings.Replace(named, "moutai", "wine", 1) + `"flashsale_order":"` + orderText + `"`), 200, `{"outcome":"ignored"}`, "ignored", "",
+			fields{"saleId": nil, "stack": "0badcafe"}},
 		"of a deleted stack, whose table is kept": {nil, of(named + `"flashsale_order":"` + orderText + `"`), 200, paid, "paid", "", nil},
 		"of this stack, before its order": {nil, of(strings.Replace(named, "0badcafe", "51af3dc0", 1) + `"flashsale_order":"` + elsewhere + `"`), 503, `"code":"busy"`, "busy", sale.Busy,
 			fields{"orderId": elsewhere, "saleId": nil, "level": "WARN", "error": "busy: "}},
