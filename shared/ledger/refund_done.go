@@ -154,6 +154,7 @@ func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note 
 	}
 	key, accountKey := table.RefundKey(saleID, payment), table.AccountKey(payment)
 	others := table.Item{"unmarkedBy": table.S(actor), "unmarkNote": table.S(note)}
+	isTried := false
 	for left := l.table.UpTo(table.MaxTries); ; {
 		it, err := l.item(ctx, key)
 		switch {
@@ -164,7 +165,8 @@ func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note 
 		}
 		was, err := table.ReadRefund(it)
 		if err != nil || was.RefundedAt.IsZero() {
-			return was, false, sale.AsInternal(err)
+			isOurs := isTried && was.UnmarkedBy == actor && was.UnmarkNote == note // by a try without an answer
+			return was, isOurs && err == nil, sale.AsInternal(err)
 		}
 		if it, err = l.item(ctx, accountKey); err != nil {
 			return sale.Refund{}, false, err
@@ -190,6 +192,7 @@ func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note 
 			was, err = table.ReadRefund(w.it)
 			return was, err == nil, sale.AsInternal(err)
 		}
+		isTried = true
 		if !left.Again(ctx) {
 			return sale.Refund{}, false, errRefundChanges
 		}

@@ -373,9 +373,12 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		w.Succeeds(nil, w.unmarks("stripe#pi_1"))
 		applied()
 		w.marksRefunded("moutai", "stripe#pi_1")
+		_, is, err := w.forgetful().UnmarkRefund(w.Ctx, "moutai", "stripe#pi_1", "kim", "whose answer is lost")
+		check(t, is && err == nil, "its answer is lost: got %t (%v), want it to be theirs", is, err)
+		w.marksRefunded("moutai", "stripe#pi_1")
 		// The report of the whole overtakes it.
 		slow := w.overtaken("TransactWriteItems", func() { w.Reports(BackOf("pi_1")) })
-		_, is, err := slow.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_1", "kim", "")
+		_, is, err = slow.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_1", "kim", "")
 		w.refusedBecause("is back", sale.Conflicting, err)
 		check(t, !is, "it is taken back")
 		_, _, err = w.Ledger.UnmarkRefund(w.Ctx, "moutai", "stripe#pi_9", "kim", "")
