@@ -30,7 +30,8 @@ var plain = regexp.MustCompile(`^[0-9A-Za-z]{1,32}$`)
 
 // Line is a refund's line, without a line's end, in ASCII, if it is due and its provider takes files. byHand: it is
 // due, and has to be given back without a file, because a part of it is back, WeChat Pay waits for the merchant, or the
-// line could be of another payment. The same file uploaded twice gives nothing back twice.
+// line could be of another payment. A line is of a whole payment, so the same file uploaded twice gives nothing back
+// twice.
 func Line(r sale.Refund) (line string, byHand bool) {
 	provider, reference, _ := strings.Cut(r.Payment, "#")
 	if LinesPerFile[provider] == 0 || !r.IsDue() || r.Amount == 0 {
@@ -48,9 +49,14 @@ func Line(r sale.Refund) (line string, byHand bool) {
 }
 
 // weChatPay is a line of 批量退款: the merchant's number of the order, yuan, the reason that the buyer reads, and the
-// merchant's number of the refund, of up to 64 characters, by which WeChat Pay pays once. The file has no titles
-// (Tencent's help page 批量退款功能介绍 of 2016; the order of the cells is that of the Python package pyxllib, whose class
-// 网课考勤 has made such files since 2022). After a refund that failed it takes a new number.
+// merchant's number of the refund, a new one after a refund that failed.
+//
+// Tencent's help page 批量退款功能介绍 of 2016 says that a file is txt or CSV with commas, has no titles (of txt), knows
+// a payment by its order's number alone, and may have a number of the refund against a second upload. It shows the
+// order of the cells in files that only merchants can load. Of a public program that uploads such CSV files without
+// titles (kq5034, by the author of the Python package pyxllib, read on 2026-11-29), the code shows the order's number
+// first and the reason third; it also has a number of the refund. That the yuan are second and that number fourth is
+// inferred. Whatever the cells are taken for, a line is of a whole payment, of which WeChat Pay gives no more back.
 //
 // The line knows a payment by its order's number alone, and could be of another one of that order. So only a refund of
 // an order all of whose payments go back has one.
