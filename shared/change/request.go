@@ -171,10 +171,10 @@ func (r *Request) Creation() (sale.Creation, error) {
 	}
 	c.LateFor = time.Duration(r.LateDays) * day
 	c.PayWithin, c.Currency = time.Duration(r.PayWithin)*time.Second, r.Currency
-	if r.Extras != "" && r.Extras != "none" && r.Extras != "allowed" {
+	if r.Extras != "" && r.Extras != "none" && r.Extras != sale.ExtrasAllowed {
 		return c, invalid("extras must be none or allowed")
 	}
-	c.Extras, c.Labels = r.Extras == "allowed", sale.Labels(r.Labels)
+	c.Extras, c.Labels = r.Extras == sale.ExtrasAllowed, sale.Labels(r.Labels)
 	if c.DrawTerms, err = r.drawTerms(); err != nil {
 		return c, err
 	}

@@ -12,6 +12,9 @@ const (
 	Open State = "OPEN"
 )
 
+// ExtrasAllowed is what the setting extras says, in requests, sale files, answers and the table, of a sale with Extras.
+const ExtrasAllowed = "allowed"
+
 // Sale is one sale as stored in its item, without its stock.
 type Sale struct {
 	ID       string

@@ -75,7 +75,7 @@ func standingOf(one ledger.Standing, now time.Time) wire.Sale {
 	}
 	extras := ""
 	if s.Extras {
-		extras = "allowed"
+		extras = sale.ExtrasAllowed
 	}
 	return wire.Sale{SaleID: one.SaleID, Terms: &wire.Terms{
 		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),

@@ -131,7 +131,7 @@ func valuesOf(c sale.Creation) map[string]string {
 		delete(values, "shards") // they follow from the stock, also from another one
 	}
 	if c.Extras {
-		values["extras"] = "allowed"
+		values["extras"] = sale.ExtrasAllowed
 	}
 	if c.HasDraw() {
 		values["enterFrom"], values["enterUntil"] = exactly(c.EnterFrom), exactly(c.EnterUntil)

@@ -108,7 +108,7 @@ func WithTerms(s sale.Sale, it Item) Item {
 		it["price"], it["currency"] = N(s.Price), S(s.Currency)
 	}
 	if s.Extras {
-		it["extras"] = S(extrasAllowed)
+		it["extras"] = S(sale.ExtrasAllowed)
 	}
 	for name, value := range map[string]string{
 		"limitGroup": s.LimitGroup, "image": s.Image, "about": s.About, "link": s.Link,
@@ -125,13 +125,11 @@ func (r *Reader) Days(name string) time.Duration {
 	return time.Duration(r.OptionalNumber(name)) * 24 * time.Hour
 }
 
-const extrasAllowed = "allowed"
-
 // Extras reads whether payments may have extras.
 func (r *Reader) Extras() bool {
 	text := r.OptionalText("extras")
-	if text != "" && text != extrasAllowed {
-		r.Fail("extras", extrasAllowed)
+	if text != "" && text != sale.ExtrasAllowed {
+		r.Fail("extras", sale.ExtrasAllowed)
 	}
 	return text != ""
 }
