@@ -230,7 +230,7 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	if err != nil {
 		return err
 	}
-	stands := state == sale.Paid && sale.RefundOf(c, refunds) == nil
+	stands := state == sale.Paid && sale.RefundOf(c, refunds) == nil // or else its refund tells of the money
 	money := sale.MoneyOf(c, nil)
 	isBack := stands && !money.At.IsZero()
 	switch {
@@ -252,7 +252,8 @@ func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c s
 	return nil
 }
 
-// moneyKinds are the kinds of the lines about a payment of which neither nothing nor simply the whole is back.
+// moneyKinds are the kinds of the lines about a payment's money, in the states that "refund-due", "refunded" and
+// "paid-back" do not tell.
 var moneyKinds = map[sale.MoneyState]string{
 	sale.MoneyPart: "refund-part", sale.MoneyFailed: "refund-failed", sale.MoneyStuck: "refund-stuck",
 	sale.MoneyDisputed: "disputed", sale.MoneyLost: "dispute-lost",

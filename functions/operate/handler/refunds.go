@@ -59,8 +59,8 @@ func (h *Handler) checkSale(ctx context.Context, id string, event *telemetry.Eve
 	return err
 }
 
-// markedOf says what became of a payment: marks are taken back, or made.
-func markedOf(m ledger.Marking, back bool) wire.Marked {
+// markedOf says what became of a payment: changed if its mark was made or taken back, unchanged if it was so before.
+func markedOf(m ledger.Marking, changed, unchanged string) wire.Marked {
 	one := wire.Marked{Payment: m.Payment}
 	switch {
 	case m.Doubled:
@@ -75,10 +75,9 @@ func markedOf(m ledger.Marking, back bool) wire.Marked {
 		one.Outcome = wire.Failed
 	default:
 		shown := wire.RefundOf(m.Refund)
-		one.Refund = &shown
-		one.Outcome = map[[2]bool]string{
-			{false, false}: wire.Already, {false, true}: wire.Done, {true, false}: wire.Unchanged, {true, true}: wire.Unmarked,
-		}[[2]bool{back, m.Marked}]
+		if one.Outcome, one.Refund = unchanged, &shown; m.Marked {
+			one.Outcome = changed
+		}
 	}
 	return one
 }
@@ -103,7 +102,9 @@ func (h *Handler) mark(ctx context.Context, req *request, event *telemetry.Event
 	page, news, answered := wire.Marks{Refunds: []wire.Marked{}}, 0, false
 	var failures []error
 	var marks []ledger.Marking
+	changed, unchanged := wire.Done, wire.Already
 	if back {
+		changed, unchanged = wire.Unmarked, wire.Unchanged
 		event.Text("note", r.Note)
 		for _, payment := range r.Payments {
 			m := ledger.Marking{Payment: payment}
@@ -114,7 +115,7 @@ func (h *Handler) mark(ctx context.Context, req *request, event *telemetry.Event
 		marks = h.ledger.MarkRefunds(ctx, r.SaleID, r.Payments, req.actor)
 	}
 	for _, m := range marks {
-		one := markedOf(m, back)
+		one := markedOf(m, changed, unchanged)
 		page.Refunds = append(page.Refunds, one)
 		if m.Marked {
 			news++

@@ -64,7 +64,7 @@ const notThePrice = "the payment is not exactly the sale's price: ask for the pr
 type report struct {
 	payment sale.Payment
 	// money is what it says of money of that payment that went back, did not, or is disputed, without provider and
-	// reference. Only without it is about asked.
+	// reference. If it is set, about does not matter.
 	money *sale.MoneyReport
 	about subject
 	// refused: the report is not taken, because of this. Others of its batch are.
@@ -85,9 +85,9 @@ const (
 	unpaid   subject = "unpaid"   // no money came or went: not yet, or the attempt failed
 	free     subject = "free"     // a session that needed no payment
 	charge   subject = "charge"   // money came, perhaps: charges are not read
-	refunded subject = "refunded" // money went back, of a payment or an amount that is not said
-	notBack  subject = "not-back" // money that was to go back did not, or came again, of a payment that is not said
-	disputed subject = "disputed" // a dispute, of a payment or in a state that is not said
+	refunded subject = "refunded" // money went back, and the event lacks the payment or the amount
+	notBack  subject = "not-back" // a refund failed or came again, and the event lacks the payment
+	disputed subject = "disputed" // a dispute, and the event lacks the payment, or its state is unknown
 	unknown  subject = "unknown"  // any other type
 )
 

@@ -139,7 +139,7 @@ func (r recounting) recount(ctx context.Context, ids ...string) error {
 		show, clear := r.out.progress("claims")
 		var once sync.Once
 		r.Progress = func(claims, about int64) {
-			once.Do(func() { letGarbageLie(about) })
+			once.Do(func() { setGarbageCollector(about) })
 			show(claims, about)
 		}
 		receipt, err := books.Recount(ctx, r.db, r.name, id, r.Options)
@@ -160,10 +160,10 @@ func (r recounting) recount(ctx context.Context, ids ...string) error {
 	return cmp.Or(unread, broken)
 }
 
-// letGarbageLie sets the garbage collector for a recount, in which three numbers of each order stay in memory and what
+// setGarbageCollector sets the garbage collector for a recount, in which three numbers of each order stay in memory and what
 // else is read is garbage soon: 24 MB of it may lie beside some 8 MB and those numbers, or half as much as stays, if
 // that is more. A percentage that suits a large sale would have a small one collected all the time.
-func letGarbageLie(orders int64) {
+func setGarbageCollector(orders int64) {
 	const garbage, base, each = 24 << 20, 8 << 20, 24
 	debug.SetGCPercent(int(max(50, 100*garbage/(base+each*orders))))
 }

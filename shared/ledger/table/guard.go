@@ -21,10 +21,12 @@ type Guard struct {
 	Currency string
 }
 
+// GuardOf is the guard of a payment that was reported so.
 func GuardOf(p sale.Payment, saleID, fate string) Guard {
 	return Guard{Fate: fate, SaleID: saleID, OrderID: p.OrderID, Amount: p.Amount, Currency: p.Currency}
 }
 
+// GuardItem is the item of a payment's guard; payment is the payment's id, and at the instant of the decision.
 func GuardItem(payment string, g Guard, at time.Time) Item {
 	it := With(PaymentKey(payment), Item{
 		"fate": S(g.Fate), "amount": N(g.Amount), "currency": S(g.Currency), "at": Millis(at),
@@ -38,6 +40,7 @@ func GuardItem(payment string, g Guard, at time.Time) Item {
 	return it
 }
 
+// ReadGuard reads the item of a payment's guard. It fails if the fate is none of the two.
 func ReadGuard(it Item) (Guard, error) {
 	r := Read(it)
 	g := Guard{

@@ -51,15 +51,16 @@ func IfMoney(was sale.Returned) (condition string, values Item) {
 }
 
 // UpdateReturned writes onto an item what follows from the account, if it still says what it was: whatever is written
-// of it changes its version or its mark. One that said nothing must be what is says. others are set with it.
-func UpdateReturned(key Item, is string, was, after sale.Returned, others Item) Update {
+// of it changes its version or its mark. unread is the condition for an item that need not have been read, because it
+// said nothing. others are set with it.
+func UpdateReturned(key Item, unread string, was, after sale.Returned, others Item) Update {
 	condition, values := IfMoney(was)
 	switch {
 	case !was.RefundedAt.IsZero():
 		condition += " AND #refundedAt = :wasRefundedAt"
 		values[":wasRefundedAt"] = Millis(was.RefundedAt)
 	case was.MoneyVersion == 0:
-		condition = is + " AND " + condition + " AND attribute_not_exists(#refundedAt)"
+		condition = unread + " AND " + condition + " AND attribute_not_exists(#refundedAt)"
 	default:
 		condition += " AND attribute_not_exists(#refundedAt)"
 	}
