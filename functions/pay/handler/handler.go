@@ -243,7 +243,7 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	case err != nil:
 		return outcome{}, err
 	case s.Elsewhere:
-		event.Text("stack", payment.Stack)
+		event.Text("otherStack", payment.Stack)
 		return outcome{Outcome: ignored, about: otherStack}, nil
 	case s.Refund != nil:
 		event.Text("saleId", s.Refund.SaleID)
