@@ -298,7 +298,7 @@ func TestAListMarksWhatIsDueInItsSaleAloneAndSaysHowMuchThatIs(t *testing.T) {
 	}
 	tab.Answers("POST", "/operate/refunds/list", browser.Answer{Lost: true})
 	chooseFile(tab, titles+"pi_wine_0000,refund,1499.00,cny\npi_moutai_0000,refund,1499.00,cny\npi_moutai_0001,refund,749.50,cny\npi_moutai_0002,charge,1499.00,cny\npi_moutai_0003,refund,,cny\npi_moutai_0004,refund,1499.00,eur\n")
-	tab.WaitText("stripe.csv, 5 lines", "1 rows of other kinds mark nothing", "1 in part · 1 without an amount · 1 unknown", "pi_moutai_0001 749.50 CNY were paid back", "Mark 2 as refunded? CN¥1,499.00 + €1,499.00")
+	tab.WaitText("stripe.csv, 5 lines", "1 rows of other kinds mark nothing", "1 in part · 1 without an amount · 1 unknown", "pi_moutai_0001 749.50 CNY was paid back", "Mark 2 as refunded? CN¥1,499.00 + €1,499.00")
 	s.paysBack("carol", "moutai", "stripe#pi_moutai_0004") // in the same second
 	tab.Click("[data-key=asked] button.main")
 	tab.WaitText("1 marked · 1 marked before · 1 in part · 1 without an amount · 1 unknown", "by carol: do not pay it back again", "2 due CN¥2,998.00 · 2 done")
