@@ -56,7 +56,7 @@ func orders(texts []string, with func([]string)) {
 }
 
 // The payment is of 2. Each history is what happens at the provider, in the reports that it sends.
-func TestAnAccountSaysWhatIsBackWhateverTheOrderOfItsReports(t *testing.T) {
+func TestAnAccountSaysWhatIsBackAndDisputedWhateverTheOrderOfItsReports(t *testing.T) {
 	// With Stripe an endpoint may have chosen the totals, the ids, or both; failures come with both.
 	stripe := func(history ...string) (all [][]string) {
 		for _, without := range []string{"", "total", "done"} {
@@ -69,34 +69,41 @@ func TestAnAccountSaysWhatIsBackWhateverTheOrderOfItsReports(t *testing.T) {
 	for name, tt := range map[string]struct {
 		histories [][]string
 		back      int64
+		disputed  sale.DisputeState
 	}{
-		"Stripe, whole":                          {stripe("done a 2 @1", "total - 2 @1"), 2},
-		"Stripe, part":                           {stripe("done a 1 @1", "total - 1 @1"), 1},
-		"Stripe, two parts":                      {stripe("done a 1 @1", "total - 1 @1", "done b 1 @2", "total - 2 @2"), 2},
-		"Stripe, whole fails":                    {stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3"), 0},
-		"Stripe, whole fails in the same second": {stripe("done a 2 @1", "total - 2 @1", "failed a 2 @1"), 0},
+		"Stripe, whole":                          {stripe("done a 2 @1", "total - 2 @1"), 2, ""},
+		"Stripe, part":                           {stripe("done a 1 @1", "total - 1 @1"), 1, ""},
+		"Stripe, two parts":                      {stripe("done a 1 @1", "total - 1 @1", "done b 1 @2", "total - 2 @2"), 2, ""},
+		"Stripe, whole fails":                    {stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3"), 0, ""},
+		"Stripe, whole fails in the same second": {stripe("done a 2 @1", "total - 2 @1", "failed a 2 @1"), 0, ""},
 		"Stripe, whole fails, again": {
-			stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3", "done b 2 @5", "total - 2 @5"), 2},
+			stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3", "done b 2 @5", "total - 2 @5"), 2, ""},
 		"Stripe, second part fails": {
-			stripe("done a 1 @1", "total - 1 @1", "done b 1 @2", "total - 2 @2", "failed b 1 @4"), 1},
+			stripe("done a 1 @1", "total - 1 @1", "done b 1 @2", "total - 2 @2", "failed b 1 @4"), 1, ""},
 		"Stripe, part fails, then whole": {
-			stripe("done a 1 @1", "total - 1 @1", "failed a 1 @2", "done b 2 @4", "total - 2 @4"), 2},
+			stripe("done a 1 @1", "total - 1 @1", "failed a 1 @2", "done b 2 @4", "total - 2 @4"), 2, ""},
 		"Stripe, whole fails, fails again": {
-			stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3", "done b 2 @5", "total - 2 @5", "failed b 2 @7"), 0},
+			stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3", "done b 2 @5", "total - 2 @5", "failed b 2 @7"), 0, ""},
 		"Stripe, whole fails, again, and the failed one is edited": {
-			stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3", "done b 2 @5", "total - 2 @5", "failed a 2 @7"), 2},
-		"WeChat Pay, two parts":                    {one("done a 1 @0", "done b 1 @0"), 2},
-		"WeChat Pay, closed, again":                {one("failed a 2 @0", "done b 2 @0"), 2},
-		"WeChat Pay, abnormal":                     {one("stuck a 2 @0"), 0},
-		"WeChat Pay, abnormal, paid out elsewhere": {one("stuck a 2 @0", "done a 2 @0"), 2},
-		"Adyen, refund failed":                     {one("done a 2 @0", "failed a 2 @0"), 0},
-		"Adyen, refund reversed, again":            {one("done a 2 @0", "failed a 2 @0", "done b 2 @0"), 2},
-		"Adyen, cancellation without an amount":    {one("whole c 0 @0"), 2},
-		"Alipay, two parts":                        {one("grows - 1 @1", "grows - 2 @2"), 2},
-		"Alipay, two parts of one second":          {one("grows - 1 @1", "grows - 2 @1"), 2},
-		"a refund of nothing":                      {one("done a 0 @1", "total - 0 @1"), 0},
-		"more than was paid":                       {one("done a 2 @1", "done b 2 @2"), 2},
-		"one id with two amounts":                  {one("done a 1 @1", "done a 2 @1", "done a 1 @1970"), 2},
+			stripe("done a 2 @1", "total - 2 @1", "failed a 2 @3", "done b 2 @5", "total - 2 @5", "failed a 2 @7"), 2, ""},
+		"WeChat Pay, two parts":                     {one("done a 1 @0", "done b 1 @0"), 2, ""},
+		"WeChat Pay, closed, again":                 {one("failed a 2 @0", "done b 2 @0"), 2, ""},
+		"WeChat Pay, abnormal":                      {one("stuck a 2 @0"), 0, ""},
+		"WeChat Pay, abnormal, paid out elsewhere":  {one("stuck a 2 @0", "done a 2 @0"), 2, ""},
+		"Adyen, refund failed":                      {one("done a 2 @0", "failed a 2 @0"), 0, ""},
+		"Adyen, refund reversed, again":             {one("done a 2 @0", "failed a 2 @0", "done b 2 @0"), 2, ""},
+		"Adyen, cancellation without an amount":     {one("whole c 0 @0"), 2, ""},
+		"Alipay, two parts":                         {one("grows - 1 @1", "grows - 2 @2"), 2, ""},
+		"Alipay, two parts of one second":           {one("grows - 1 @1", "grows - 2 @1"), 2, ""},
+		"a refund of nothing":                       {one("done a 0 @1", "total - 0 @1"), 0, ""},
+		"more than was paid":                        {one("done a 2 @1", "done b 2 @2"), 2, ""},
+		"one id with two amounts":                   {one("done a 1 @1", "done a 2 @1", "done a 1 @1970"), 2, ""},
+		"an inquiry":                                {one("asked d 1 @0"), 0, sale.DisputeAsked},
+		"a dispute that is won":                     {one("open d 1 @0", "won d 5 @0"), 0, sale.DisputeWon},
+		"two states of one second":                  {one("open d 5 @0", "lost d 5 @0", "won d 5 @0"), 0, sale.DisputeLost},
+		"lost once more":                            {one("open d 1 @0", "lost d 2 @0", "won d 3 @0", "lost d 4 @0"), 0, sale.DisputeLost},
+		"one that is won, and an inquiry":           {one("won d 5 @0", "asked e 9 @0"), 0, sale.DisputeWon},
+		"one that is won, and another that is open": {one("won d 5 @0", "open e 1 @0"), 0, sale.DisputeOpen},
 	} {
 		for _, history := range tt.histories {
 			for repeated := range len(history) {
@@ -108,38 +115,15 @@ func TestAnAccountSaysWhatIsBackWhateverTheOrderOfItsReports(t *testing.T) {
 					if back, whole := a.Back(2, "CNY"); back != tt.back || whole != (back == 2) {
 						t.Errorf("%s: after %q got %d, whole: %t, want %d", name, order, back, whole, tt.back)
 					}
+					if got := a.Disputed(); got != tt.disputed {
+						t.Errorf("%s: after %q it is disputed as %q, want %q", name, order, got, tt.disputed)
+					}
 					if v := a.V; a.Take(told(t, order[0]), time.Unix(10, 0)) || a.V != v {
 						t.Errorf("%s: after %q, a repeat of the first changes the account", name, order)
 					}
 				})
 			}
 		}
-	}
-}
-
-func TestAnAccountSaysHowTheWorstDisputeStandsWhateverTheOrderOfItsReports(t *testing.T) {
-	for _, tt := range []struct {
-		reports string
-		want    sale.DisputeState
-	}{
-		{"asked d 1 @0", sale.DisputeAsked},
-		{"open d 1 @0,won d 5 @0", sale.DisputeWon},
-		{"open d 1 @0,lost d 5 @0", sale.DisputeLost},
-		{"open d 5 @0,lost d 5 @0,won d 5 @0", sale.DisputeLost}, // of one second
-		{"open d 1 @0,lost d 2 @0,won d 3 @0", sale.DisputeWon},  // a chargeback that Adyen reversed
-		{"open d 1 @0,lost d 2 @0,won d 3 @0,lost d 4 @0", sale.DisputeLost},
-		{"won d 5 @0,asked e 9 @0", sale.DisputeWon},
-		{"won d 5 @0,open e 1 @0", sale.DisputeOpen},
-	} {
-		orders(strings.Split(tt.reports, ","), func(order []string) {
-			var a sale.Account
-			for _, text := range order {
-				a.Take(told(t, text), time.Unix(9, 0))
-			}
-			if got := a.Disputed(); got != tt.want {
-				t.Errorf("after %q got %q, want %q", order, got, tt.want)
-			}
-		})
 	}
 }
 

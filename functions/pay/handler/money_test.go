@@ -241,18 +241,15 @@ func TestAReportOfMoneyIsCountedByWhatBecameOfIt(t *testing.T) {
 		told, result string
 		uncounted    any
 	}{
-		"new":                           {recorded(ledger.MoneyTaken{New: true}), nil, report(""), 200, `{"outcome":"refund-failed"}`, "refund-failed", nil},
-		"said before":                   {recorded(ledger.MoneyTaken{}), nil, report(""), 200, `{"outcome":"refund-failed"}`, "repeated", nil},
-		"of a payment to come":          {ledger.MoneyTaken{Kept: true, New: true}, nil, report(""), 200, `{"outcome":"kept"}`, "kept", nil},
-		"of something else":             {ledger.MoneyTaken{}, nil, report(""), 200, `{"outcome":"ignored"}`, "ignored", nil},
-		"one of too many":               {recorded(ledger.MoneyTaken{New: true, TooMany: true}), nil, report(""), 200, `{"outcome":"refund-failed"}`, "refund-failed", 1.0},
-		"whose items are not seen":      {recorded(ledger.MoneyTaken{}), sale.Fail(sale.Busy, errors.New("later")), report(""), 503, `"code":"busy"`, "busy", nil},
-		"of no refund":                  {ledger.MoneyTaken{}, nil, report(`"id":""`), 400, "the report has no valid refund id", "invalid-request", nil},
-		"of a refund of 201 characters": {ledger.MoneyTaken{}, nil, report(`"id":"` + strings.Repeat("r", 201) + `"`), 400, "the report has no valid refund id", "invalid-request", nil},
-		"of no currency":                {ledger.MoneyTaken{}, nil, report(`"currency":""`), 400, "no valid currency", "invalid-request", nil},
-		"of a fraction":                 {ledger.MoneyTaken{}, nil, report(`"currency":"isk","amount":50`), 400, "a multiple of 100", "invalid-request", nil},
-		"of 2099":                       {ledger.MoneyTaken{}, nil, strings.Replace(report(""), "1767225606", "4072118400", 1), 400, "not of this time", "invalid-request", nil},
-		"of 1970":                       {ledger.MoneyTaken{}, nil, strings.Replace(report(""), `,"created":1767225606`, "", 1), 400, "not of this time", "invalid-request", nil},
+		"new":                      {recorded(ledger.MoneyTaken{New: true}), nil, report(""), 200, `{"outcome":"refund-failed"}`, "refund-failed", nil},
+		"said before":              {recorded(ledger.MoneyTaken{}), nil, report(""), 200, `{"outcome":"refund-failed"}`, "repeated", nil},
+		"of a payment to come":     {ledger.MoneyTaken{Kept: true, New: true}, nil, report(""), 200, `{"outcome":"kept"}`, "kept", nil},
+		"of something else":        {ledger.MoneyTaken{}, nil, report(""), 200, `{"outcome":"ignored"}`, "ignored", nil},
+		"one of too many":          {recorded(ledger.MoneyTaken{New: true, TooMany: true}), nil, report(""), 200, `{"outcome":"refund-failed"}`, "refund-failed", 1.0},
+		"whose items are not seen": {recorded(ledger.MoneyTaken{}), sale.Fail(sale.Busy, errors.New("later")), report(""), 503, `"code":"busy"`, "busy", nil},
+		"of no refund":             {ledger.MoneyTaken{}, nil, report(`"id":""`), 400, "the report has no valid refund id", "invalid-request", nil},
+		"of a fraction":            {ledger.MoneyTaken{}, nil, report(`"currency":"isk","amount":50`), 400, "a multiple of 100", "invalid-request", nil},
+		"of 1970":                  {ledger.MoneyTaken{}, nil, strings.Replace(report(""), `,"created":1767225606`, "", 1), 400, "not of this time", "invalid-request", nil},
 	} {
 		in(t, func(t *testing.T, f *function) {
 			f.over(&toldLedger{taken: tt.taken, err: tt.err})

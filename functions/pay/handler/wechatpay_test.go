@@ -49,11 +49,6 @@ func wechatSealed(event, resource, key, about string) string {
 	return string(body)
 }
 
-// wechatBack reports the refund.
-func wechatBack(more, result string) fate {
-	return fate{sent{WeChatPay, wechatSealed("REFUND.SUCCESS", wechatRefunded(more), apiV3New, ""), nil}, result, "", nil}
-}
-
 func wechatFates() map[string]fate {
 	of := func(body, result, says string) fate { return fate{sent{WeChatPay, body, nil}, result, says, nil} }
 	event := func(event, resource string) string { return wechatSealed(event, resource, apiV3New, "") }
@@ -127,8 +122,8 @@ func wechatFates() map[string]fate {
 		"one without an attach":         of(paid(`"attach":""`), "ignored", ""),
 		"one of another app":            of(paid(`"attach":"","appid":"wx0000000000000000"`), "ignored", ""),
 		"one that did not succeed":      of(paid(`"trade_state":"NOTPAY"`), "ignored", ""),
-		"a refund without its amounts":  wechatBack(`"amount":{}`, "ignored-refunded"),
-		"a refund that is under way":    wechatBack(`"refund_status":"PROCESSING"`, "ignored-refunded"),
+		"a refund without its amounts":  of(event("REFUND.SUCCESS", wechatRefunded(`"amount":{}`)), "ignored-refunded", ""),
+		"a refund that is under way":    of(event("REFUND.SUCCESS", wechatRefunded(`"refund_status":"PROCESSING"`)), "ignored-refunded", ""),
 		"what has no type":              of(event("", ""), "ignored-unknown", ""),
 	}
 }

@@ -87,8 +87,8 @@ func TestAllReadersSayTheSameOfAnOrdersMoney(t *testing.T) {
 	}{
 		"none": {nil, saidOfMoney{"", "your order is $, and it is paid", "", stands(0), ""},
 			saidOfMoney{"", "; your payment of 899.00 CNY (stripe#pi_1) will be paid back", "", ledger.Sums{Due: 89900}, ""}, "DUE"},
-		"part": {[]sale.MoneyReport{part}, saidOfMoney{said("part", `,"back":39900,"currency":"CNY"`), "your order is $, and it is paid; 399.00 CNY of your payment of 899.00 CNY (stripe#pi_1) were paid back", "399.00 part", stands(39900), "RefundDone re_1"},
-			saidOfMoney{said("part", `,"back":39900,"currency":"CNY"`), "; 399.00 CNY of your payment of 899.00 CNY (stripe#pi_1) were paid back", "399.00 part", ledger.Sums{Due: 50000, Refunded: 39900}, "RefundDone re_1"}, "DUE 399.00 part"},
+		"part": {[]sale.MoneyReport{part}, saidOfMoney{said("part", `,"back":39900,"currency":"CNY"`), "your order is $, and it is paid; 399.00 CNY of your payment of 899.00 CNY (stripe#pi_1) was paid back", "399.00 part", stands(39900), "RefundDone re_1"},
+			saidOfMoney{said("part", `,"back":39900,"currency":"CNY"`), "; 399.00 CNY of your payment of 899.00 CNY (stripe#pi_1) was paid back", "399.00 part", ledger.Sums{Due: 50000, Refunded: 39900}, "RefundDone re_1"}, "DUE 399.00 part"},
 		"whole": {[]sale.MoneyReport{whole}, saidOfMoney{said("whole", isWhole), "your order is $, and its payment was paid back", "899.00 whole", stands(89900), "RefundDone re_1"},
 			saidOfMoney{said("whole", isWhole), "; your payment of 899.00 CNY (stripe#pi_1) was paid back on 2026-11-11", "899.00 whole", ledger.Sums{Refunded: 89900}, "RefundDone re_1"}, "whole"},
 		"whole, as the total says": {[]sale.MoneyReport{total}, saidOfMoney{said("whole", isWhole), "your order is $, and its payment was paid back", "899.00 whole", stands(89900), "RefundDone total-89900"},
@@ -135,7 +135,7 @@ func TestACancellationSaysWhatIsToBeGivenBack(t *testing.T) {
 	}{
 		{0, true, "a refund due that a dispute holds back until it is won"},
 		{89900, true, "its payment paid back at 2026-11-11T12:00:00Z"},
-		{39900, false, "its payment of 899.00 CNY (stripe#pi_1), of which 399.00 CNY are back, a refund due; give it back"},
+		{39900, false, "its payment of 899.00 CNY (stripe#pi_1), of which 399.00 CNY is back, a refund due; give it back"},
 	} {
 		selling(t, sale.Creation{}, func(t *testing.T, w *world) {
 			order := w.ordered("alice")
