@@ -78,7 +78,9 @@ func TestAllReadersSayTheSameOfAnOrdersMoney(t *testing.T) {
 		return `{"payment":"stripe#pi_1","state":"` + state + `","amount":89900` + back + `}`
 	}
 	const isWhole = `,"back":89900,"currency":"CNY","refundedAt":"` + due + `"`
-	stands := func(refunded int64) ledger.Sums { return ledger.Sums{Taken: 89900, Refunded: refunded, Standing: refunded} }
+	stands := func(refunded int64) ledger.Sums {
+		return ledger.Sums{Taken: 89900, Refunded: refunded, Standing: refunded}
+	}
 	for name, tt := range map[string]struct {
 		reports   []sale.MoneyReport
 		stands    saidOfMoney

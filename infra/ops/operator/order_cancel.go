@@ -163,7 +163,7 @@ func (of *lookedAt) becomes(unit sale.Unit) string {
 	}
 	text = "over" + text + ", its payment of " + of.amount("amount") + " (" + of.line("paid").field("payment") + ")"
 	if part := of.ofPayment("refund-part"); part != nil {
-		text += ", of which " + part.amount("back") + " are back,"
+		text += ", of which " + part.amount("back") + " is back,"
 	}
 	if of.ofPayment("disputed") != nil {
 		return text + " a refund due that a dispute holds back until it is won"
