@@ -17,7 +17,8 @@ type MoneyTaken struct {
 	// Recorded: the payment was recorded, as its order's or as a refund due. SaleID is its order's sale, "" if unknown.
 	Recorded bool
 	SaleID   string
-	// New: the report says what was not known. It may be false although it does, if the answer of a call was lost.
+	// New: the report says what was not known, or was not applied. It may be false although it does, if the answer of a
+	// call was lost.
 	New bool
 	// Kept: no payment is known, and the report is kept for sale.ForeignFor in case that one comes.
 	Kept bool
@@ -51,7 +52,9 @@ func (l *Ledger) ReportMoney(ctx context.Context, r sale.MoneyReport) (MoneyTake
 		}
 	}
 	done.Recorded, done.SaleID = true, guard.SaleID
-	_, done.PaidBack, err = l.applyAccount(ctx, account, *guard)
+	now, err := l.applyAccount(ctx, account, *guard)
+	// Whoever has written the account may have died, and told nobody.
+	done.New, done.PaidBack = done.New || now.isNew, now.paidBack
 	return done, err
 }
 

@@ -22,9 +22,9 @@ func (l *Ledger) applyKnown(ctx context.Context, payment string, done *Settlemen
 	if err != nil {
 		return sale.AsInternal(err)
 	}
-	refund, paidBack, err := l.applyAccount(ctx, a, done.guard)
-	if done.PaidBack = paidBack; err == nil && refund != nil && done.Refund != nil {
-		done.Refund = refund
+	now, err := l.applyAccount(ctx, a, done.guard)
+	if done.PaidBack = now.paidBack; err == nil && now.refund != nil && done.Refund != nil {
+		done.Refund = now.refund
 	}
 	return err
 }
@@ -49,7 +49,7 @@ func (l *Ledger) RestoreAccount(ctx context.Context, payment string, version int
 			return err
 		}
 	}
-	_, _, err = l.applyAccount(ctx, a, *g)
+	_, err = l.applyAccount(ctx, a, *g)
 	if errors.Is(err, errRefundHidden) || errors.Is(err, errClaimHidden) {
 		return nil
 	}
@@ -59,55 +59,58 @@ func (l *Ledger) RestoreAccount(ctx context.Context, payment string, version int
 // errClaimHidden: the claim's user is being erased.
 var errClaimHidden = sale.Fail(sale.Busy, errors.New("the claim is not where it was"))
 
+// applied is what a call has applied of an account: isNew if it was the first to write that, and paidBack if since then
+// the whole payment of an order that stands is back. refund is the payment's refund due, nil if there is none.
+type applied struct {
+	refund          *sale.Refund
+	isNew, paidBack bool
+}
+
 // applyAccount writes what follows from the account of a known payment onto its refund due, else onto the claim that it
-// has paid, and then onto a refund due that came meanwhile; each unless it knows as much already. It returns the
-// refund, nil if there is none, and whether the whole payment of an order that stands is back since this call. It notes
-// in the account what its events need: the sale and the order of the payment.
-func (l *Ledger) applyAccount(
-	ctx context.Context, a sale.Account, g table.Guard,
-) (refund *sale.Refund, paidBack bool, err error) {
+// has paid, and then onto a refund due that came meanwhile; each unless it knows as much already. It notes in the
+// account what its events need: the sale and the order of the payment.
+func (l *Ledger) applyAccount(ctx context.Context, a sale.Account, g table.Guard) (done applied, err error) {
 	if !a.IsKnown {
 		known := a
 		known.SaleID, known.OrderID = g.SaleID, g.OrderID
 		if err := l.table.Update(ctx, table.UpdateKnown(known)); err != nil {
-			return nil, false, err
+			return done, err
 		}
 	}
-	refund, err = l.applyToRefund(ctx, a, g)
+	done, err = l.applyToRefund(ctx, a, g)
 	switch {
-	case err != nil || refund != nil:
-		return refund, false, err
+	case err != nil || done.refund != nil:
+		return done, err
 	case g.Fate == table.FateRefund:
-		return nil, false, errRefundHidden
+		return done, errRefundHidden
 	}
-	isCancelled, paidBack, err := l.applyToClaim(ctx, a, g)
+	isCancelled, done, err := l.applyToClaim(ctx, a, g)
 	if err != nil || !isCancelled {
-		return nil, paidBack, err
+		return done, err
 	}
-	if refund, err = l.applyToRefund(ctx, a, g); err == nil && refund == nil {
+	if done, err = l.applyToRefund(ctx, a, g); err == nil && done.refund == nil {
 		err = errRefundHidden
 	}
-	return refund, false, err
+	return done, err
 }
 
-// applyToRefund returns the refund as it is then, nil if there is none.
-func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guard) (*sale.Refund, error) {
+func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guard) (applied, error) {
 	key := table.RefundKey(g.SaleID, a.Payment)
 	var was sale.Returned
 	for left := l.table.UpTo(table.MaxTries); ; {
 		w, err := l.writeReturned(ctx, key, g.SaleID, was, was.Apply(a, g.Amount, g.Currency, l.now()), nil)
 		if err != nil || w.it == nil {
-			return nil, err
+			return applied{}, err
 		}
 		refund, err := table.ReadRefund(w.it)
 		if err != nil {
-			return nil, sale.AsInternal(err)
+			return applied{}, sale.AsInternal(err)
 		}
 		if was = refund.Returned; w.isDone || was.MoneyVersion >= a.V {
-			return &refund, nil
+			return applied{refund: &refund, isNew: w.isDone}, nil
 		}
 		if !left.Again(ctx) {
-			return nil, errRefundChanges
+			return applied{}, errRefundChanges
 		}
 	}
 }
@@ -156,19 +159,20 @@ func (l *Ledger) writeReturned(
 	return written{it: reasons[0].Item}, nil
 }
 
-// applyToClaim reports whether the payment goes back, because a cancellation or a recall came first, and whether this
-// call has marked the claim.
-func (l *Ledger) applyToClaim(ctx context.Context, a sale.Account, g table.Guard) (goesBack, marked bool, err error) {
+// applyToClaim reports whether the payment goes back, because a cancellation or a recall came first.
+func (l *Ledger) applyToClaim(
+	ctx context.Context, a sale.Account, g table.Guard,
+) (goesBack bool, done applied, err error) {
 	o, err := l.Order(ctx, g.OrderID)
 	if sale.CodeOf(err) == sale.OrderNotFound { // it is archived
-		return false, false, nil
+		return false, done, nil
 	}
 	if err != nil {
-		return false, false, err
+		return false, done, err
 	}
 	s, err := l.existing(ctx, table.MaxTries, o.SaleID)
 	if err != nil {
-		return false, false, internalIfMissing(err)
+		return false, done, internalIfMissing(err)
 	}
 	of := &ordered{o, s}
 	var was sale.Returned
@@ -183,23 +187,24 @@ func (l *Ledger) applyToClaim(ctx context.Context, a sale.Account, g table.Guard
 		if isRefused {
 			claim = refused.Item
 		} else if err != nil {
-			return false, false, sale.AsInternal(err)
+			return false, done, sale.AsInternal(err)
 		}
 		r := table.Read(claim)
 		if r.OptionalText("payment") != a.Payment {
-			return false, false, errClaimHidden
+			return false, done, errClaimHidden
 		}
 		held, err := table.ReadReturned(claim)
 		if err != nil {
-			return false, false, sale.AsInternal(err)
+			return false, done, sale.AsInternal(err)
 		}
 		if !isRefused || held.MoneyVersion >= a.V {
-			marked = !isRefused && was.RefundedAt.IsZero() && !held.RefundedAt.IsZero()
-			return slices.Contains(r.OptionalTexts("refunds"), a.Payment), marked, sale.AsInternal(r.Err)
+			done.isNew = !isRefused
+			done.paidBack = done.isNew && was.RefundedAt.IsZero() && !held.RefundedAt.IsZero()
+			return slices.Contains(r.OptionalTexts("refunds"), a.Payment), done, sale.AsInternal(r.Err)
 		}
 		was = held
 		if !left.Again(ctx) {
-			return false, false, sale.Fail(sale.Busy, errors.New("the claim changes all the time"))
+			return false, done, sale.Fail(sale.Busy, errors.New("the claim changes all the time"))
 		}
 	}
 }

@@ -480,6 +480,13 @@ var reportingMoney = map[string]func(*testing.T, *World){
 		w.Succeeds(w.overtaken("UpdateItem", func() { w.Settles(bob) }).ReportMoney(w.Ctx, halves("pi_2", "done a 1")))
 		got = w.said("bob", "stripe#pi_2")
 		check(t, got == "claim: 1/2 back, 0 failed, whole: false", "the payment comes in between: got %s", got)
+		for _, isNew := range []bool{true, false} { // the ticket rings for one that is new
+			if isNew {
+				ctx, dying := w.cutAfter(1)
+				dying.ReportMoney(ctx, halves("pi_1", "failed f 1"))
+			}
+			gives(t, ledger.MoneyTaken{Recorded: true, SaleID: "moutai", New: isNew}, "whose first try has died")(w.Environment().ReportMoney(w.Ctx, halves("pi_1", "failed f 1")))
+		}
 	},
 	"a refund says what its claim says when a pass or an operator records it": func(t *testing.T, w *World) {
 		w.Open(9, 1)
