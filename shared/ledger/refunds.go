@@ -197,7 +197,9 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 // keepRefunds writes into the books of a sale what a count has found, if they are still those.
 func (l *Ledger) keepRefunds(ctx context.Context, c *RefundCount) error {
 	for code, one := range c.Books.Money { // what its claims say
-		c.money.add(code, func(s *Sums) { s.Taken, s.Refunded, s.Standing = one.Taken, s.Refunded+one.Standing, one.Standing })
+		c.money.add(code, func(s *Sums) {
+			s.Taken, s.Refunded, s.Standing = one.Taken, s.Refunded+one.Standing, one.Standing
+		})
 	}
 	if c.Due == c.Books.RefundsDue && maps.Equal(c.money, c.Books.Money) {
 		return nil
