@@ -151,6 +151,21 @@ var scenarios = []scenario{
 		act:     during(without(pays("bob", "pi_1")), pays("alice", "pi_1")),
 	},
 	{
+		name: "a payment whose refund is reported meanwhile", sale: priced(1, 1),
+		prepare: confirmed("alice"),
+		act:     during(without(pays("alice", "pi_1")), goesBack("alice", "pi_1", "re_1", "succeeded")),
+	},
+	{
+		name: "a refund whose failure is reported meanwhile", sale: priced(1, 1),
+		prepare: do(confirmed("alice"), pays("alice", "pi_1")),
+		act:     during(without(goesBack("alice", "pi_1", "re_1", "succeeded")), goesBack("alice", "pi_1", "re_1", "failed")),
+	},
+	{
+		name: "a refund is reported while an operator cancels its order", sale: priced(1, 1), mostFaults: 2,
+		prepare: do(confirmed("alice"), pays("alice", "pi_1")),
+		act:     during(without(goesBack("alice", "pi_1", "re_1", "succeeded")), operatorCancels("alice", "PAID", "kept")),
+	},
+	{
 		name: "a unit that comes back while its shard is being closed", sale: priced(1, 1),
 		prepare: overdue("alice"),
 		act:     func(s *scene) { s.buyWhile(releases, "") },
@@ -440,13 +455,25 @@ func overdue(users ...string) func(*scene) {
 // pays is a payment of Stripe, or if its reference ends in 2 of the other provider.
 func pays(user, reference string) func(*scene) {
 	return func(s *scene) {
-		p := harness.Payment{
-			Provider: webhook.Stripe, Reference: reference, Sale: s.id, Order: s.watch.claims[user].orderID, User: user, Amount: harness.Price,
-		}
-		if strings.HasSuffix(reference, "2") {
-			p.Provider = webhook.StandardWebhooks
-		}
-		s.reportPayment(p, user+" pays "+reference)
+		s.reportPayment(s.paymentOf(user, reference), user+" pays "+reference)
+	}
+}
+
+func (s *scene) paymentOf(user, reference string) harness.Payment {
+	p := harness.Payment{
+		Provider: webhook.Stripe, Reference: reference, Sale: s.id, Order: s.watch.claims[user].orderID, User: user, Amount: harness.Price,
+	}
+	if strings.HasSuffix(reference, "2") {
+		p.Provider = webhook.StandardWebhooks
+	}
+	return p
+}
+
+// goesBack is what the payment's provider says of a refund of the whole: succeeded or failed.
+func goesBack(user, reference, refund, state string) func(*scene) {
+	return func(s *scene) {
+		r := harness.RefundReport{Payment: s.paymentOf(user, reference), ID: refund, State: state, Amount: harness.Price}
+		s.reportRefund(r, reference+" "+refund+" "+state)
 	}
 }
 
