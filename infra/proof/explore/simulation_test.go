@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	seeds    = flag.Int("seeds", 200, "how many random sales are simulated")
+	seeds    = flag.Int("seeds", 150, "how many random sales are simulated")
 	seed     = flag.Uint64("seed", 0, "simulate the sale of this seed only")
 	first    = flag.Uint64("first", 1, "the first seed, to divide many of them among runs")
 	progress = flag.Bool("progress", false, "tell how far the simulation has come")
