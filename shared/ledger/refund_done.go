@@ -125,7 +125,8 @@ func (l *Ledger) markRefunded(
 // errRefundChanges: others write the refund all the time.
 var errRefundChanges = sale.Fail(sale.Busy, errors.New("the refund changes all the time"))
 
-// item reads one item consistently, nil if there is none.
+// item reads one item consistently, nil if there is none: as a batch, because that is what the role of OperateFunction
+// allows of refunds and accounts, which it otherwise reads by the hundred.
 func (l *Ledger) item(ctx context.Context, key table.Item) (table.Item, error) {
 	stored, err := l.table.GetAll(ctx, []table.Item{key})
 	return stored[table.IdentityOf(key)], err
