@@ -15,10 +15,10 @@ type buyers struct {
 	tally *tally
 }
 
-func (o *options) newBuyers(a rush.API, saleID string, visits []visit, known verdict.Sale) *buyers {
+func newBuyers(a rush.API, saleID string, visits []visit, known verdict.Sale) *buyers {
 	b := &buyers{tally: newTally(visits)}
 	b.Rush = rush.Rush{
-		API: a, SaleID: saleID, InFlight: o.inflight, Patience: o.patience, Whole: true, History: verdict.New(known),
+		API: a, SaleID: saleID, InFlight: inFlight, Patience: patience, Whole: true, History: verdict.New(known),
 		Seen: b.tally.seen, Then: func(ctx context.Context, i int) { b.Poll(ctx, i) },
 	}
 	for _, v := range visits {

@@ -19,7 +19,7 @@ func TestAStackOnAWSIsLoadedOnlyIfThatIsAllowed(t *testing.T) {
 }
 
 func TestTheDialledAddressIsChecked(t *testing.T) {
-	c := client.New("http://192.0.2.1", client.Options{Transport: transport(1, false)})
+	c := client.New("http://192.0.2.1", client.Options{Transport: transport(false)})
 	defer c.Close()
 	if _, err := c.Buy(t.Context(), "s", "t", ""); !errors.Is(err, errRemote) {
 		t.Errorf("%v, want %v", err, errRemote)

@@ -67,8 +67,8 @@ func measure(ctx context.Context, o options, stdout, stderr io.Writer) (broken b
 	fmt.Fprintf(stdout, "%d buyers in %v at %.0f/s (peak %.0f/s) to sale %s at %s (--seed %d)\n",
 		len(visits), o.duration, o.rate, max(o.peak, o.rate), to.sale, to.system.API, o.seed)
 
-	b := o.newBuyers(to.system, to.sale, visits, verdict.Sale{Units: int64(to.stock)})
-	if err := b.come(ctx, o.duration+o.drain, stderr, "buyers"); err != nil {
+	b := newBuyers(to.system, to.sale, visits, verdict.Sale{Units: int64(to.stock)})
+	if err := b.come(ctx, o.duration+drain, stderr, "buyers"); err != nil {
 		return false, err
 	}
 	ended := time.Now()

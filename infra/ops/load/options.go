@@ -28,6 +28,10 @@ const (
 	// greedyShare of the buyers who are not late click many times at once, keyedShare of all send
 	// an Idempotency-Key, and lateShare arrive in the last third.
 	greedyShare, keyedShare, lateShare = 0.2, 0.5, 0.2
+	// mostClicks are those of one buyer, and inFlight is how many requests are sent at a time.
+	mostClicks, inFlight = 5, 256
+	// patience is a buyer's, for a final answer, and drain the time limit after the last arrival.
+	patience, drain = time.Minute, 2 * time.Minute
 )
 
 // options are the flags, and what follows from them.
@@ -40,20 +44,9 @@ type options struct {
 	stock, shards      int
 	tokens             io.Reader // of the file, if there is one
 	seed               uint64
-	crowd
 	// open opens the table for a sale's receipt; nil: the system's.
 	open func(saleID string) (books.DynamoDB, error)
 }
-
-// crowd is how buyers behave.
-type crowd struct {
-	clicks   int           // at most, of one buyer
-	inflight int           // requests at a time, at most
-	patience time.Duration // of a buyer, for a final answer
-	drain    time.Duration // time limit after the last arrival
-}
-
-var steady = crowd{clicks: 5, inflight: 256, patience: time.Minute, drain: 2 * time.Minute}
 
 // Rehearse is a verb of stack.
 func Rehearse(where *target.Flags) *cobra.Command { return new(options).rehearsing(where) }
@@ -67,7 +60,6 @@ func (o *options) rehearsing(where *target.Flags) *cobra.Command {
 		},
 	}
 	c.Example = "  flashsale stack rehearse --env dev --rate 50 --duration 30s --tokens tokens --allow-remote"
-	o.crowd = steady
 	f := c.Flags()
 	f.Uint64Var(&o.seed, "seed", 0, "`seed` of an earlier run, to repeat its buyers (default random)")
 	f.Float64Var(&o.rate, "rate", 50, "buyers a second")
@@ -133,10 +125,10 @@ func (o *options) settings(t trial) [][2]string {
 		{"API", t.system.API}, {"sale", t.sale}, {"stock", fmt.Sprint(t.stock)},
 		{"rate", fmt.Sprintf("%g/s for %v", o.rate, o.duration)},
 		{"peak", fmt.Sprintf("%g/s for the first %v", max(o.peak, o.rate), peakFor)},
-		{"greedy", fmt.Sprintf("%.0f %%, up to %d clicks at once", 100*greedyShare, o.clicks)},
+		{"greedy", fmt.Sprintf("%.0f %%, up to %d clicks at once", 100*greedyShare, mostClicks)},
 		{"late", fmt.Sprintf("%.0f %%, in the last third", 100*lateShare)},
 		{"with Idempotency-Key", fmt.Sprintf("%.0f %%", 100*keyedShare)},
-		{"requests in flight", fmt.Sprintf("at most %d", o.inflight)},
+		{"requests in flight", fmt.Sprintf("at most %d", inFlight)},
 		{"seed", fmt.Sprint(o.seed)},
 	}
 }

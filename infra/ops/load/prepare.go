@@ -46,7 +46,7 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 	if err != nil {
 		return t, err
 	}
-	w.Transport = transport(o.inflight, o.allowRemote)
+	w.Transport = transport(o.allowRemote)
 	if t.at, err = target.Find(ctx, w); err != nil {
 		return t, err
 	}
@@ -114,7 +114,7 @@ func readTokens(from io.Reader, visits []visit) error {
 }
 
 // transport connects only to this machine unless allowRemote is set.
-func transport(inflight int, allowRemote bool) *http.Transport {
+func transport(allowRemote bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !allowRemote {
 		// Check the dialled address, after redirects and name resolution.
@@ -132,7 +132,7 @@ func transport(inflight int, allowRemote bool) *http.Transport {
 	}
 	return &http.Transport{
 		DialContext: dialer.DialContext, Proxy: proxy, TLSHandshakeTimeout: 10 * time.Second,
-		MaxIdleConnsPerHost: inflight, MaxIdleConns: inflight, IdleConnTimeout: time.Minute,
+		MaxIdleConnsPerHost: inFlight, MaxIdleConns: inFlight, IdleConnTimeout: time.Minute,
 		// No HTTP/2: requests sharing a connection would wait for each other inside the
 		// generator.
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},

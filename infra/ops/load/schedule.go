@@ -44,7 +44,7 @@ func (o *options) plan() (visits []visit, err error) {
 		for at := from.Seconds() + r.ExpFloat64()/rate; at < to.Seconds(); at += r.ExpFloat64() / rate {
 			v := visit{rush.Buyer{At: time.Duration(at * float64(time.Second)), Clicks: 1}, k}
 			if k == honest && r.Float64() < greedyShare {
-				v.kind, v.Clicks = greedy, 2+r.IntN(o.clicks-1)
+				v.kind, v.Clicks = greedy, 2+r.IntN(mostClicks-1)
 			}
 			if r.Float64() < keyedShare {
 				v.Key = fmt.Sprintf("key-%016x", r.Uint64())
