@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -133,7 +132,7 @@ var calling = map[string]func(*testing.T, *World){
 		_, _, ranks := w.rolled(2, 1, 8)
 		w.begun(ranks)
 		var first draw.Call
-		more := sync.OnceFunc(func() { w.Add("more", 1) })
+		more := once(func() { w.Add("more", 1) })
 		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
 			if update, ok := in.(*dynamodb.UpdateItemInput); ok && value(update.Key["pk"]) == "DRAW#moutai" && first.Number == 0 {
 				first = w.completes(ranks)

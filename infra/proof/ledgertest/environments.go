@@ -24,20 +24,34 @@ func (w *World) Hooked(hook dynamotest.Hook) *ledger.Ledger {
 // first write: before its first call of that operation; with a read, after it. Other calls
 // of it wait.
 func (w *World) overtaken(operation string, meanwhile func()) *ledger.Ledger {
-	once := sync.OnceFunc(meanwhile)
+	once := once(meanwhile)
 	if dynamotest.IsWrite(operation) {
 		return w.Hooked(dynamotest.Before(operation, once))
 	}
 	return w.Hooked(dynamotest.After(operation, once))
 }
 
+// once is sync.OnceFunc for what may pause. Virtual time stands still while anybody waits for a mutex, and goes on while
+// they wait for a channel.
+func once(act func()) func() {
+	first, done := make(chan struct{}, 1), make(chan struct{})
+	return func() {
+		select {
+		case first <- struct{}{}:
+			defer close(done)
+			act()
+		case <-done:
+		}
+	}
+}
+
 // before is an environment in which something else happens before each call of an operation,
 // one after the other.
 func (w *World) before(operation string, act func()) *ledger.Ledger {
-	var mu sync.Mutex
+	turn := make(chan struct{}, 1)
 	return w.Hooked(dynamotest.Before(operation, func() {
-		mu.Lock()
-		defer mu.Unlock()
+		turn <- struct{}{}
+		defer func() { <-turn }()
 		act()
 	}))
 }

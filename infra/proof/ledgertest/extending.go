@@ -2,7 +2,6 @@ package ledgertest
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -61,7 +60,7 @@ var extending = map[string]func(*testing.T, *World){
 	"a pass that had read the sale before releases nothing after the answer, and the next one goes on": func(t *testing.T, w *World) {
 		w.overdueOf(40, 2, people(6)...)
 		until := w.Now().Add(time.Hour)
-		extend := sync.OnceFunc(func() { w.extends(until) })
+		extend := once(func() { w.extends(until) })
 		w.releasesNothing(w.Hooked(dynamotest.Before("Query", extend)))
 		check(t, w.Listing().Releasing != nil, "how far the pass came is not stored")
 		w.releases(0, 0)

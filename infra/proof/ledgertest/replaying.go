@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -83,7 +82,7 @@ var replaying = map[string]func(*testing.T, *World){
 			{"UpdateItem", "SALES", "moutai", "#closesAt", func() { p.tampers("SALES", "moutai", "closesAt", 77) }, "SALES", "moutai", "closesAt", "77"},
 		} {
 			p.becomes(p.kept)
-			once := sync.OnceFunc(of.meanwhile)
+			once := once(of.meanwhile)
 			l := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
 				switch in := in.(type) {
 				case *dynamodb.UpdateItemInput:

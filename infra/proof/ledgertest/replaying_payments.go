@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -82,7 +81,7 @@ var replayingPayments = map[string]func(*testing.T, *World){
 				p.lost.Refunds, restored[refund] = nil, p.full[refund]
 			}
 			p.becomes(restored)
-			once := sync.OnceFunc(func() { p.tampers("CLAIM#moutai#0", "alice", "cancelledAt", 77) })
+			once := once(func() { p.tampers("CLAIM#moutai#0", "alice", "cancelledAt", 77) })
 			l := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
 				if update, ok := in.(*dynamodb.UpdateItemInput); ok && strings.Contains(*update.UpdateExpression, "#cancelledAt") {
 					once()

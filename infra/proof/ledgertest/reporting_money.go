@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -166,7 +165,7 @@ var reportingMoney = map[string]func(*testing.T, *World){
 							makes(w.Environment(), what)
 						}
 						writes := 0
-						overtakes := sync.OnceFunc(func() { makes(w.Environment(), second) })
+						overtakes := once(func() { makes(w.Environment(), second) })
 						makes(w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
 							if op == "UpdateItem" || op == "TransactWriteItems" {
 								if writes++; writes == n {
