@@ -24,6 +24,9 @@ type Settlement struct {
 	Contradicts bool
 	// PaidBack: as of MoneyTaken, because its money was reported before the payment.
 	PaidBack bool
+	// Before is the account of what was reported of the payment's money before the payment, if this report was the first
+	// to apply it; else nil.
+	Before *sale.Account
 
 	guard table.Guard
 }

@@ -23,6 +23,10 @@ func (l *Ledger) applyKnown(ctx context.Context, payment string, done *Settlemen
 		return sale.AsInternal(err)
 	}
 	now, err := l.applyAccount(ctx, a, done.guard)
+	if now.isNew {
+		a.SaleID = done.guard.SaleID
+		done.Before = &a
+	}
 	if done.PaidBack = now.paidBack; err == nil && now.refund != nil && done.Refund != nil {
 		done.Refund = now.refund
 	}

@@ -239,6 +239,9 @@ func (h *Handler) take(ctx context.Context, provider string, one report, event *
 	if s.PaidBack {
 		event.Metric("paidBack", telemetry.Count, 1)
 	}
+	if s.Before != nil {
+		tellBefore(ctx, payment, *s.Before, event)
+	}
 	switch {
 	case err != nil:
 		return outcome{}, err
@@ -313,6 +316,30 @@ func (h *Handler) takeMoney(ctx context.Context, m sale.MoneyReport, event *tele
 	event.Text("saleId", taken.SaleID)
 	done.repeated = !taken.New
 	return done, nil
+}
+
+// tellBefore counts, each with a line of its own, what must ring of the refunds and disputes of a payment that were
+// reported before it: then they were kept, and nobody knew that they are ours.
+func tellBefore(ctx context.Context, p sale.Payment, a sale.Account, event *telemetry.Event) {
+	tell := func(name, id, result string) {
+		_, part := event.Part(ctx)
+		part.Text("provider", p.Provider)
+		part.Text("payment", p.Reference)
+		part.Text("saleId", a.SaleID)
+		part.Text(name, id)
+		part.CountBy("payments", "result", result)
+		part.End("payment", "", nil)
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.Refunds)) {
+		if state := a.Refunds[id].State; state != sale.RefundDone {
+			tell("refund", id, refundOutcomes[state])
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.Disputes)) {
+		if state := a.Disputes[id].State; state != sale.DisputeWon {
+			tell("dispute", id, disputeOutcomes[state])
+		}
+	}
 }
 
 // cancel releases the caller's own claim in a sale.

@@ -311,6 +311,29 @@ func TestAnOrderWhosePaymentIsBackRingsOnceWhateverWasReportedFirst(t *testing.T
 	}
 }
 
+func TestWhatWasKeptIsCountedOnceItsPaymentIsReported(t *testing.T) {
+	owing(t, func(t *testing.T, f *function) {
+		stripes := func(body, result string) fate { return fate{sent{Stripe, body, nil}, result, "", nil} }
+		f.meets("a failure", stripes(stripesMoney("refund.failed", ""), "kept"))
+		f.meets("a dispute", stripes(stripesMoney("charge.dispute.updated", `"status":"needs_response"`), "kept"))
+		for _, want := range [][]string{{"refund-failed", "dispute-open", "paid"}, {"repeated"}} {
+			f.Log.Reset()
+			if _, err := f.Handler.Invoke(t.Context(), f.request(usual()[Stripe].sent, time.Now())); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for line := range strings.Lines(f.Log.String()) {
+				if _, result, counted := strings.Cut(line, `"result":"`); counted && strings.Contains(line, `"saleId":"moutai"`) {
+					got = append(got, result[:strings.IndexByte(result, '"')])
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("counted as %q, want %q: %s", got, want, &f.Log)
+			}
+		}
+	})
+}
+
 // What an operator has to look at, because money moved or a signed payment was refused, is one payment at the provider.
 func TestTheLogNamesThePaymentOfWhatSomebodyMustLookAt(t *testing.T) {
 	wechats := func(event, resource, result string) fate {
