@@ -57,11 +57,15 @@ type Claim struct {
 	SaleID     string          `json:"saleId"`
 	State      sale.ClaimState `json:"state"`
 	AcceptedAt string          `json:"acceptedAt"`
+	Now        string          `json:"now,omitempty"` // the server's time
 	OrderID    string          `json:"orderId,omitempty"`
-	PayBy      string          `json:"payBy,omitempty"`
-	PaymentURL string          `json:"paymentUrl,omitempty"`
-	Refund     *Money          `json:"refund,omitempty"` // of the order's payment
-	Refunds    []Refund        `json:"refunds,omitempty"`
+	// Amount, in minor units, and Currency are what the order costs, in a sale that asks for payment.
+	Amount     int64    `json:"amount,omitempty"`
+	Currency   string   `json:"currency,omitempty"`
+	PayBy      string   `json:"payBy,omitempty"`
+	PaymentURL string   `json:"paymentUrl,omitempty"`
+	Refund     *Money   `json:"refund,omitempty"` // of the order's payment
+	Refunds    []Refund `json:"refunds,omitempty"`
 }
 
 // Money says what became of the money of a payment. Amounts are in minor units; nobody knows them of the currency XXX.
@@ -112,7 +116,7 @@ func RefundsOf(refunds []sale.Refund) []Refund {
 	return shown
 }
 
-// ClaimOf converts a claim, without its refunds, and says nothing of the order's money if one of these knows more.
+// ClaimOf converts what the claim alone says, without its refunds, and says nothing of the order's money if one of these knows more.
 func ClaimOf(c sale.Claim) Claim {
 	b := Claim{ClaimID: c.ID, SaleID: c.SaleID, State: c.State(), AcceptedAt: Time(c.AcceptedAt)}
 	if !slices.Contains(c.Refunds, c.Payment) {

@@ -73,7 +73,10 @@ type problem struct {
 // Problem returns the answer for an error: its code, the code's status and the public
 // detail. An error without a code shows nothing. saleID, if not empty, must be valid:
 // the answer links to the caller's claim in that sale, or in the one that err names.
-func Problem(err error, saleID string) Response {
+func Problem(err error, saleID string) Response { return ProblemShowing(err, saleID, ClaimOf) }
+
+// ProblemShowing is Problem with the claim, if err has one, as show returns it.
+func ProblemShowing(err error, saleID string, show func(sale.Claim) Claim) Response {
 	code := sale.CodeOf(err)
 	if code == sale.NewerVersion {
 		err = sale.Fail(sale.Busy, err)
@@ -96,7 +99,7 @@ func Problem(err error, saleID string) Response {
 		p.Order = ClaimPath(saleID)
 	}
 	if said.Claim != nil {
-		p.Claim = new(ClaimOf(*said.Claim))
+		p.Claim = new(show(*said.Claim))
 	}
 	if m := said.Meanwhile; m != nil {
 		p.Version = m.ReadVersion

@@ -14,7 +14,7 @@ func TestABuyerCancelsWhateverIsWrongWithProviders(t *testing.T) {
 	owing(t, func(t *testing.T, f *function) {
 		for range 2 {
 			r := f.Ask(t, t.Context(), event(t, "pay-cancel.json", telemetrytest.Confide))
-			want := `{"claimId":"5LJQBKBVNQ2XRCM7KD3V4HTYWA","saleId":"moutai","state":"CANCELLED","acceptedAt":"2026-01-01T00:00:05.000Z","orderId":"406709376884146177"}`
+			want := `{"claimId":"5LJQBKBVNQ2XRCM7KD3V4HTYWA","saleId":"moutai","state":"CANCELLED","acceptedAt":"2026-01-01T00:00:05.000Z","now":"2026-01-01T00:00:06.000Z","orderId":"406709376884146177"}`
 			if r.StatusCode != 200 || r.Body != want || r.Headers.CacheControl != "no-store" {
 				t.Errorf("%d %s, want %s", r.StatusCode, r.Body, want)
 			}

@@ -103,7 +103,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		}
 	}
 	if err != nil {
-		response = httpapi.Problem(err, "")
+		response = httpapi.ProblemShowing(err, "", h.shown)
 	}
 	return response, nil
 }
@@ -357,5 +357,12 @@ func (h *Handler) cancel(ctx context.Context, r *httpapi.Request, event *telemet
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	return httpapi.JSON(http.StatusOK, httpapi.ClaimOf(c)), nil
+	return httpapi.JSON(http.StatusOK, h.shown(c)), nil
+}
+
+// shown is a claim as its buyer gets it.
+func (h *Handler) shown(c sale.Claim) httpapi.Claim {
+	shown := httpapi.ClaimOf(c)
+	shown.Now = httpapi.Time(h.now())
+	return shown
 }

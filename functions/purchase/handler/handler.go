@@ -16,6 +16,7 @@ import (
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
+	"flashsale/shared/ownclaim"
 	"flashsale/shared/ratelimit"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -42,6 +43,8 @@ type Ledger interface {
 	Enter(ctx context.Context, saleID, user string, settle time.Duration,
 		check func(ctx context.Context, until time.Time) error) (ledger.Entry, error)
 	Entry(ctx context.Context, saleID, user string, settle time.Duration) (ledger.Entry, error)
+	Turn(ctx context.Context, saleID string, e ledger.Entry, times draw.Times) (ledger.Turn, error)
+	ownclaim.Sales
 }
 
 // The routes.
@@ -64,6 +67,8 @@ type Handler struct {
 	Users Users
 	// Times are those of draws.
 	Times draw.Times
+	// PayLink shows buyers where to pay; the zero value shows nothing.
+	PayLink ownclaim.PaymentLink
 
 	ledger Ledger
 	queue  Sender
@@ -97,15 +102,18 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		if err := h.limit.Allow(request.User, h.now()); err != nil {
 			return err
 		}
-		if r.RouteKey == purchaseRoute {
+		switch r.RouteKey {
+		case purchaseRoute:
 			response, err = h.buy(ctx, request, event)
-		} else {
-			response, err = h.enter(ctx, r.RouteKey, request)
+		case enterRoute:
+			response, err = h.enter(ctx, request)
+		default:
+			response, err = h.entry(ctx, request)
 		}
 		return err
 	}, func(event *telemetry.Event, code sale.Code) { count(event, r.RouteKey, code) })
 	if err != nil {
-		return httpapi.Problem(err, saleID), nil
+		return httpapi.ProblemShowing(err, saleID, func(c sale.Claim) httpapi.Claim { return h.shown(ctx, c) }), nil
 	}
 	return response, nil
 }
@@ -152,7 +160,14 @@ func (h *Handler) buy(ctx context.Context, request ledger.Request, event *teleme
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	return accepted(p.Claim), nil
+	return h.accepted(ctx, p.Claim), nil
+}
+
+// shown is a claim as its buyer gets it. The purchase has just read the sale, so that this reads nothing; if the sale
+// cannot be had all the same, the buyer gets what the claim alone says.
+func (h *Handler) shown(ctx context.Context, c sale.Claim) httpapi.Claim {
+	shown, _ := ownclaim.Show(ctx, h.ledger, h.PayLink, c, h.now())
+	return shown
 }
 
 // logClaim says whatever it takes to write the claim again, should the table be lost. The line of
@@ -201,10 +216,10 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 	}
 }
 
-func accepted(c sale.Claim) httpapi.Response {
-	// A repeat gets the same body; the status resource has the state and order id (P9).
+func (h *Handler) accepted(ctx context.Context, c sale.Claim) httpapi.Response {
+	// A repeat gets the same body but for its now; the status resource has the state and order id (P9).
 	asMade := sale.Claim{SaleID: c.SaleID, ID: c.ID, AcceptedAt: c.AcceptedAt}
-	r := httpapi.JSON(http.StatusAccepted, httpapi.ClaimOf(asMade))
+	r := httpapi.JSON(http.StatusAccepted, h.shown(ctx, asMade))
 	r.Headers.Location = httpapi.ClaimPath(c.SaleID)
 	r.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
 	return r

@@ -8,6 +8,7 @@ import (
 	"flashsale/shared/eligibility"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/orderq"
+	"flashsale/shared/ownclaim"
 	"flashsale/shared/startup"
 )
 
@@ -18,9 +19,10 @@ func Function() {
 	users, noUsers := eligibility.FromEnv(clock.Wall)
 	origin, noOrigin := httpapi.OriginFromEnv()
 	times, noTimes := draw.TimesFromEnv()
-	log.FatalIf(noQueue, noUsers, noOrigin, noTimes)
+	link, noLink := ownclaim.PaymentLinkFromEnv(startup.Stack())
+	log.FatalIf(noQueue, noUsers, noOrigin, noTimes, noLink)
 	h := handler.New(ledger, queue, log, clock.Wall)
-	h.Origin, h.Times = origin, times
+	h.Origin, h.Times, h.PayLink = origin, times, link
 	if users != nil {
 		h.Users = users // a nil pointer would be no nil interface
 	}

@@ -35,7 +35,7 @@ func TestTheSalePageShowsHowFarTheDrawHasCome(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		f.Open(testledger.WithDraw, inGroup)
 		want := map[string]any{
-			"enterFrom": "2026-01-01T00:01:00.000Z", "enterUntil": "2026-01-01T01:00:00.000Z", "keepHours": 2.0, "calls": []any{}, "state": "NOT_OPEN",
+			"enterFrom": "2026-01-01T00:01:00.000Z", "enterUntil": "2026-01-01T01:00:00.000Z", "keepHours": 2.0, "calls": []any{}, "state": "WAITING",
 		}
 		is := func(when string) {
 			t.Helper()

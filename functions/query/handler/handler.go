@@ -17,6 +17,7 @@ import (
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
+	"flashsale/shared/ownclaim"
 	"flashsale/shared/ratelimit"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -58,7 +59,7 @@ type Handler struct {
 	// Origin refuses requests that did not come through it; the zero value refuses none.
 	Origin httpapi.Origin
 	// PayLink shows buyers where to pay; the zero value shows nothing.
-	PayLink PaymentLink
+	PayLink ownclaim.PaymentLink
 
 	ledger Ledger
 	log    *telemetry.Log
@@ -197,16 +198,23 @@ func (h *Handler) group(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	response := httpapi.JSON(http.StatusOK, page)
 	response.Headers.CacheControl = "max-age=1"
+	if slices.ContainsFunc(page.Sales, func(one salePage) bool { return one.MayReturn }) {
+		response.Headers.RetryAfter = httpapi.Seconds(httpapi.ReturnWait())
+	}
 	return response, nil
 }
 
-// phase also considers the count: all shards may be empty before the sale item says so.
+// phase also considers the count: all shards may be empty before the sale item says so. With a draw the first call
+// is waited for like any other: nobody may order at opensAt, as a client would that knows nothing of draws.
 func phase(s sale.Sale, left ledger.Remaining, now time.Time) sale.Phase {
-	p := s.Phase(now)
-	if p == sale.PhaseOpen && left.Units == 0 {
+	switch p := s.Phase(now); {
+	case p == sale.PhaseOpen && left.Units == 0:
 		return sale.PhaseSoldOut
+	case p == sale.PhaseNotOpen && s.HasDraw():
+		return sale.PhaseWaiting
+	default:
+		return p
 	}
-	return p
 }
 
 // claim answers with the status of the caller's own order in a sale.
@@ -227,24 +235,25 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	shown := httpapi.ClaimOf(c)
+	now := h.now()
+	shown, err := ownclaim.Show(ctx, h.ledger, h.PayLink, c, now)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
 	if c.OrderID != 0 {
-		s, err := h.ledger.Existing(ctx, saleID)
-		if err != nil {
-			return httpapi.Response{}, err
-		}
-		if shown.PayBy, shown.PaymentURL, err = h.payment(ctx, s, c); err != nil {
-			return httpapi.Response{}, err
-		}
 		if shown.Refund, shown.Refunds, err = h.refunds(ctx, c); err != nil {
 			return httpapi.Response{}, err
 		}
 	}
-	response := httpapi.JSON(http.StatusOK, shown)
-	if c.State() == sale.Pending {
-		response.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(pollingRange(h.now().Sub(c.AcceptedAt))))
+	return again(httpapi.JSON(http.StatusOK, shown), c, shown.PayBy, now), nil
+}
+
+// again says when to ask for a claim again, if something is to become of it.
+func again(r httpapi.Response, c sale.Claim, payBy string, now time.Time) httpapi.Response {
+	if wait := ownclaim.AskAgain(c, payBy != "", now); wait > 0 {
+		r.Headers.RetryAfter = httpapi.Seconds(wait)
 	}
-	return response, nil
+	return r
 }
 
 // elsewhere returns the refusal of a user who has no order in a sale. If it belongs to a group,
@@ -263,52 +272,12 @@ func (h *Handler) elsewhere(ctx context.Context, saleID, user string, refusal er
 	}
 }
 
-// payment returns until when a claim of the sale must be paid and where; "" for a claim of
-// which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled, or its
-// orders given more time. While that cannot be read, the last one counts. A claim that is paid or released has its
-// first payBy, which never changes.
-func (h *Handler) payment(ctx context.Context, s sale.Sale, c sale.Claim) (payBy, address string, err error) {
-	by := s.FirstPayBy(c.OrderID)
-	if by.IsZero() {
-		return "", "", nil
-	}
-	if c.State() != sale.Confirmed {
-		return httpapi.Time(by), "", nil
-	}
-	switch now, err := h.ledger.Sale(ctx, s.ID); {
-	case err == nil:
-		s = now
-	case sale.CodeOf(err) != sale.Busy:
-		return "", "", err
-	}
-	payBy = httpapi.Time(s.PayBy(c.OrderID))
-	if !s.IsRecalled() {
-		address = h.PayLink.of(s, c.OrderID, payBy)
-	}
-	return payBy, address, nil
-}
-
 // refunds returns what became of the money of a claim's order, and the payments of it that go back to its buyer.
 func (h *Handler) refunds(ctx context.Context, c sale.Claim) (*httpapi.Money, []httpapi.Refund, error) {
 	refunds, err := h.ledger.RefundsOf(ctx, c)
 	money := sale.MoneyOf(c, sale.RefundOf(c, refunds))
 	return httpapi.MoneyOf(c.Payment, money), httpapi.RefundsOf(refunds), err
 }
-
-// pollingRange bounds the Retry-After for a claim that has been pending for age. Most
-// claims are confirmed within a second or two; one that is still pending after a minute
-// waits for a repair, and polling every other second only costs requests. The wait is
-// at most half the age, so a buyer learns of the confirmation after at most one and a
-// half times the time it took.
-func pollingRange(age time.Duration) (from, to time.Duration) {
-	to = min(max(shortestPolling, age/2), longestPolling)
-	return to/2 - shortestPolling/2, to
-}
-
-const (
-	shortestPolling = 2 * time.Second
-	longestPolling  = 30 * time.Second
-)
 
 type orderPage struct {
 	OrderID     string `json:"orderId"`
@@ -361,12 +330,13 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 			return httpapi.Response{}, err
 		}
 		page.State = c.State()
-		if page.PayBy, page.PaymentURL, err = h.payment(ctx, s, c); err != nil {
+		if page.PayBy, page.PaymentURL, err = ownclaim.Payment(ctx, h.ledger, h.PayLink, s, c); err != nil {
 			return httpapi.Response{}, err
 		}
 		if page.Refund, page.Refunds, err = h.refunds(ctx, c); err != nil {
 			return httpapi.Response{}, err
 		}
+		return again(httpapi.JSON(http.StatusOK, page), c, page.PayBy, h.now()), nil
 	}
 	return httpapi.JSON(http.StatusOK, page), nil
 }

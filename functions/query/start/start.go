@@ -2,11 +2,10 @@
 package start
 
 import (
-	"os"
-
 	"flashsale/functions/query/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ownclaim"
 	"flashsale/shared/startup"
 )
 
@@ -15,7 +14,7 @@ func Function() {
 	log, _, ledger := startup.Function("query")
 	origin, err := httpapi.OriginFromEnv()
 	log.FatalIf(err)
-	link, err := handler.NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"), startup.Stack())
+	link, err := ownclaim.PaymentLinkFromEnv(startup.Stack())
 	log.FatalIf(err)
 	h := handler.New(ledger, log, clock.Wall)
 	h.Origin, h.PayLink = origin, link

@@ -1,4 +1,4 @@
-package handler
+package ownclaim
 
 import (
 	"crypto/hmac"
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,12 @@ func NewPaymentLink(address, key, stack string) (PaymentLink, error) {
 		return PaymentLink{}, fmt.Errorf("PAYMENT_LINK_KEY is shorter than %d characters", minLinkKey)
 	}
 	return PaymentLink{address, []byte(key)}, nil
+}
+
+// PaymentLinkFromEnv returns links to PAYMENT_URL, signed with PAYMENT_LINK_KEY, of the stack of that name. It fails as
+// NewPaymentLink does.
+func PaymentLinkFromEnv(stack string) (PaymentLink, error) {
+	return NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"), stack)
 }
 
 // of returns the address for an order of the sale, which is to be paid by that instant.

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger/table"
+	"flashsale/shared/sale"
+)
+
+// Turn is how far a draw has come for one entry of it. Whoever has the entry and what is public of the draw computes the
+// same.
+type Turn struct {
+	// OnRoll: the roll is closed, and the entry is on it.
+	OnRoll bool
+	// Rank is known, HasRank, once the dice are.
+	Rank    draw.Rank
+	HasRank bool
+	// Call is the one in which the entry's owner may buy, also before it begins and after its end; zero before they
+	// are called. The call that is for anybody is everybody's.
+	Call draw.Call
+	// Next is the earliest instant of the call after the newest one; zero while Call is not over, and if there can be
+	// none. It may have passed: the draw function looks once a minute.
+	Next time.Time
+	// Again is the instant from which on the answer may be another one; zero if it stays as it is.
+	Again time.Time
+}
+
+// Turn returns how far the draw of a sale has come for an entry that Entry returned. It fails with sale.DrawNotFound,
+// sale.SaleNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) Turn(ctx context.Context, saleID string, e Entry, times draw.Times) (Turn, error) {
+	s, err := l.Sale(ctx, saleID)
+	switch {
+	case err != nil:
+		return Turn{}, err
+	case !s.HasDraw():
+		return Turn{}, sale.RefuseNoDraw()
+	case l.settled(s, times.Settle) == nil: // no roll is closed so early
+		return Turn{Again: s.EnterUntil.Add(times.Settle)}, nil
+	}
+	head, err := l.drawHead(ctx, table.MaxTries, saleID)
+	switch {
+	case err != nil:
+		return Turn{}, err
+	case !head.IsClosed():
+		return Turn{Again: s.EnterUntil.Add(times.Settle)}, nil
+	case !head.HasSeed():
+		return Turn{OnRoll: true, Again: head.ClosedAt.Add(times.Dice)}, nil
+	}
+	t := Turn{OnRoll: true, Rank: draw.RankOf(head.Seed, e.Leaf), HasRank: true}
+	if s.IsRecalled() {
+		return t, nil
+	}
+	newest, err := l.windowOf(ctx, s, s.Call)
+	if err != nil {
+		return Turn{}, err
+	}
+	if t.Call, err = l.callWith(ctx, s, newest, t.Rank); err != nil {
+		return Turn{}, err
+	}
+	if now := l.now(); t.Call.Number != 0 && now.Before(t.Call.Until) {
+		t.Again = t.Call.Until
+		return t, nil
+	}
+	if next := (DrawState{Sale: s, Last: newest}).NextCallAt(times.Gap); !newest.Open && next.Before(s.EndsAt) {
+		t.Next, t.Again = next, next
+	}
+	if newest.Number != 0 && !newest.Complete && !newest.Open {
+		t.Again = newest.From // it may still call people
+	}
+	return t, nil
+}
+
+// callWith returns the newest call of those up to the given one that is for the rank; zero if there is none yet. A call
+// goes on where the one before it ended, and complete ones are remembered.
+func (l *Ledger) callWith(ctx context.Context, s sale.Sale, c draw.Call, rank draw.Rank) (draw.Call, error) {
+	for c.Number != 0 && !c.Open && rank.Compare(c.Lo) <= 0 {
+		var err error
+		if c, err = l.windowOf(ctx, s, c.Number-1); err != nil {
+			return draw.Call{}, err
+		}
+	}
+	if c.Open || c.Complete && rank.Compare(c.Hi) <= 0 {
+		return c, nil
+	}
+	return draw.Call{}, nil
+}
+
+// windowOf returns a call of the sale. The end of the newest may have been moved since it was remembered.
+func (l *Ledger) windowOf(ctx context.Context, s sale.Sale, number int64) (draw.Call, error) {
+	if number == 0 {
+		return draw.Call{}, nil
+	}
+	as := s
+	as.Call = number
+	c, err := l.callOf(ctx, as)
+	if number == s.Call {
+		c.From, c.Until = s.OpensAt, s.ClosesAt
+	}
+	return c, err
+}
