@@ -112,6 +112,9 @@ var turning = func() map[string]func(*testing.T, *World) {
 				if want == "soldOut" {
 					want = sale.SoldOut
 				}
+				if i < 3 {
+					w.isTold(user, want, tt.retry)
+				}
 				err := w.buysWith(user, map[bool]string{true: "another"}[user == users[1]])
 				if got := sale.CodeOf(err); got != want {
 					t.Errorf("%s: got %v, want %q", user, err, want)
@@ -125,6 +128,23 @@ var turning = func() map[string]func(*testing.T, *World) {
 	maps.Copy(all, turningMore)
 	return all
 }()
+
+// isTold checks that an entry of the roll says it is its owner's turn where a purchase is answered that, and else when the
+// next call may be.
+func (w *World) isTold(user string, answered sale.Code, retry time.Duration) {
+	w.T.Helper()
+	entry := ledger.Entry{Nonce: draw.NonceOf(leafKey, user), Leaf: leafOf(user)}
+	turn, err := w.Environment().Turn(w.Ctx, "moutai", entry, draw.Times{Settle: settle, Dice: time.Hour, Gap: gap})
+	w.Succeeds(nil, err)
+	now := w.Now()
+	isTurn := turn.Call.Number != 0 && !now.Before(turn.Call.From) && now.Before(turn.Call.Until)
+	if buys := answered == "" || answered == sale.SoldOut; isTurn != buys && answered != sale.Paused {
+		w.T.Errorf("%s: the entry says %+v, a purchase %q", user, turn, answered)
+	}
+	if answered == notYet && retry > time.Second && turn.Next.Sub(now) != retry && turn.Next.After(now) {
+		w.T.Errorf("%s: the next call may be in %v, want %v", user, turn.Next.Sub(now), retry)
+	}
+}
 
 var turningMore = map[string]func(*testing.T, *World){
 	"an admission to one call does not buy in the next one, whatever this environment reads meanwhile": func(t *testing.T, w *World) {
