@@ -37,6 +37,7 @@ func main() {
 	f.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency: who waits for a place counts, and more are throttled (0: ten times a new account's)")
 	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	f.BoolVar(&o.PricedSale, "priced-sale", false, "with -demo-sale: seed another, which asks for payment")
+	f.StringVar(&o.Issuer, "issuer", "", "the OpenID provider whose tokens the API takes, such as http://127.0.0.1:8080 (none: the stack's own, for anybody)")
 	f.StringVar(&o.Secrets, "secrets", "", "a folder with files of secrets, named like the payment providers whose own they replace")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
@@ -133,12 +134,16 @@ func welcome(s *stack.Stack, o stack.Options) {
 	if o.PricedSale {
 		fmt.Printf("             %s/s/demo-pay   the same of a sale that asks for payment; start `%s`, too\n", s.API, made("shop", s.API))
 	}
-	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
+	tokens := "at /_local/token?sub=NAME"
+	if o.Issuer != "" {
+		tokens = "of " + o.Issuer
+	}
+	fmt.Printf(`  API        %s   HTTP API; tokens %s
   Lambda     %s   Invoke API of all functions
   DynamoDB   %s   table %s
   SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue, EventFailureQueue
   logs       %s
-`, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
+`, s.API, tokens, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
 	if s.Operate != "" {
 		fmt.Printf("  operators  %s/   their page and API; tokens at %s/_local/token?sub=NAME&role=operator (or viewer)\n", s.Operate, s.API)
 	}

@@ -17,6 +17,8 @@ type Rules struct {
 	// Links reports whether a page of any origin may lead its reader to this address; nil
 	// is none. The page cannot read the answer.
 	Links func(*http.Request) bool
+	// Setting is what names the origins, for whoever meets a refusal; "" if nothing does.
+	Setting string
 }
 
 // Handler passes on requests of programs on this machine, which have a loopback Host and none
@@ -27,11 +29,18 @@ func (rules Rules) Handler(next http.Handler) http.Handler {
 		if !isLoopback(r.Host) || !rules.accept(r) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusForbidden)
-			_, _ = w.Write([]byte(`{"message":"Forbidden"}`))
+			_, _ = w.Write([]byte(rules.refusal(r)))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (rules Rules) refusal(r *http.Request) string {
+	if rules.Setting == "" || len(r.Header["Origin"]) == 0 || !isLoopback(r.Host) {
+		return `{"message":"Forbidden"}`
+	}
+	return `{"message":"Forbidden: the parameter ` + rules.Setting + ` does not name the origin of the page that asks"}`
 }
 
 func (rules Rules) accept(r *http.Request) bool {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"flashsale/infra/local/loopback"
@@ -57,6 +58,19 @@ func TestOnlyProgramsOfThisMachineAndAcceptedPagesAreServed(t *testing.T) {
 		maps.Copy(r.Header, tt.header)
 		if got, without := status(rules, r), status(loopback.Rules{}, r); got != tt.want || without != tt.withoutRules {
 			t.Errorf("%s: status %d, and %d without rules; want %d and %d", tt.name, got, without, tt.want, tt.withoutRules)
+		}
+	}
+}
+
+func TestAPageOfAnOriginThatIsNotAllowedIsToldTheSettingOfOrigins(t *testing.T) {
+	rules := loopback.Rules{Setting: "CorsAllowedOrigins"}
+	for header, want := range map[string]bool{"Origin": true, "Sec-Fetch-Site": false} {
+		r := httptest.NewRequest("GET", "http://127.0.0.1:3000/", nil)
+		r.Header.Set(header, "http://127.0.0.1:8080")
+		w := httptest.NewRecorder()
+		rules.Handler(nil).ServeHTTP(w, r)
+		if named := strings.Contains(w.Body.String(), "CorsAllowedOrigins"); w.Code != http.StatusForbidden || named != want {
+			t.Errorf("%s: %d %s", header, w.Code, w.Body)
 		}
 	}
 }

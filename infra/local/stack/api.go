@@ -2,11 +2,13 @@ package stack
 
 import (
 	"context"
+	"crypto/rsa"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/engine"
@@ -18,12 +20,15 @@ import (
 	"flashsale/shared/sale"
 )
 
-// gateway returns the template's API of these tokens as a handler.
-func (s *Stack) gateway(api template.API, from *issuer.Issuer, o gateway.Options) http.Handler {
+// keys returns a public key by its id.
+type keys func(kid string) (*rsa.PublicKey, error)
+
+// gateway returns the template's API of the tokens of those keys as a handler.
+func (s *Stack) gateway(api template.API, from keys, o gateway.Options) http.Handler {
 	o.Log = s.o.Log
 	authorizers := map[string]*gateway.JWT{}
 	for name, a := range api.Authorizers {
-		authorizers[name] = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: from.Key}
+		authorizers[name] = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: from}
 	}
 	var routes []gateway.Route
 	for _, r := range api.Routes {
@@ -38,7 +43,7 @@ func (s *Stack) startOperators(l net.Listener) error {
 		s.Operate = ""
 		return l.Close()
 	}
-	api := s.gateway(s.described.Operators, s.operators, gateway.Options{APIID: "operators"})
+	api := s.gateway(s.described.Operators, s.operators.Key, gateway.Options{APIID: "operators"})
 	signIn := s.operators.Handler()
 	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/_local/") {
@@ -57,12 +62,20 @@ func linked(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_loc
 // startAPI starts the HTTP API, plus the routes that exist only locally.
 func (s *Stack) startAPI(l net.Listener) error {
 	var o gateway.Options
-	rules := loopback.Rules{Links: linked}
+	rules := loopback.Rules{Links: linked, Setting: "CorsAllowedOrigins"}
 	if c := s.described.API.CORS; c != nil {
 		cors := gateway.CORS(*c)
 		o.CORS, rules.Origins = &cors, cors.Allows
 	}
-	api := s.gateway(s.described.API, s.issuer, o)
+	from := s.issuer.Key
+	if s.o.Issuer != "" {
+		foreign, err := issuer.NewForeign(s.o.Issuer, time.Now)
+		if err != nil {
+			return err
+		}
+		from = foreign.Key
+	}
+	api := s.gateway(s.described.API, from, o)
 	view, err := s.openView()
 	if err != nil {
 		return err

@@ -177,6 +177,12 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"PaymentUrl": payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
 		"PublishEvents": "true",
 	}
+	if s.o.Issuer != "" { // how to sign in there, parameters say
+		parameters["JwtIssuer"] = s.o.Issuer
+		for _, name := range []string{"SignInAuthorizeUrl", "SignInTokenUrl", "SignInClientId"} {
+			parameters[name] = ""
+		}
+	}
 	maps.Copy(parameters, s.o.Parameters)
 	maps.Copy(parameters, more)
 	secrets, err := s.secrets()
@@ -290,6 +296,8 @@ type Options struct {
 	APIPort, LambdaPort, DynamoDBPort, SQSPort, OperatePort int
 	// Parameters override the template's.
 	Parameters map[string]string
+	// Issuer is another OpenID provider, whose tokens the API then takes instead of the stack's own; empty is none.
+	Issuer string
 	// Variables override those of the functions' environments.
 	Variables map[string]string
 	// DynamoDBEndpoint is an engine to use instead of the stack's own; empty starts its own.

@@ -30,20 +30,21 @@ const (
 func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
 func smokeCommand(where *target.Flags) *cobra.Command {
-	var saleID string
+	var saleID, origin string
 	c := &cobra.Command{
 		Use: "smoke", Short: "Test a running system as one buyer", Args: cli.Args(),
 		Long: `Sends about twenty-five requests as one buyer, also such as must be refused. With the access token of a user without
 a claim in $TOKEN, or where there is an issuer that admits test users, it buys a unit: of a sale of its own, unless one is given.`,
 		Example: `  flashsale stack smoke
   flashsale stack smoke --env dev
-  TOKEN=eyJ… flashsale stack smoke --url https://shop.example --sale moutai`,
+  TOKEN=eyJ… flashsale stack smoke --url https://shop.example --sale moutai
+  flashsale stack smoke --env dev --origin https://www.shop.example`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := where.Find(c.Context())
 			if err != nil {
 				return err
 			}
-			r := smoke.Round{URL: p.API, Sale: saleID, Token: os.Getenv("TOKEN"), Key: fresh("smoke"), Bound: bound}
+			r := smoke.Round{URL: p.API, Sale: saleID, Origin: origin, Token: os.Getenv("TOKEN"), Key: fresh("smoke"), Bound: bound}
 			if r.Token == "" {
 				made, err := p.Tokens(c.Context(), fresh("smoke-buyer"), 1)
 				if err != nil && !errors.Is(err, target.ErrNotAllowed) && !errors.Is(err, target.ErrNoIssuer) {
@@ -75,6 +76,7 @@ a claim in $TOKEN, or where there is an issuer that admits test users, it buys a
 		},
 	}
 	c.Flags().StringVar(&saleID, "sale", "", "an open `sale` (default: a new one of one unit)")
+	c.Flags().StringVar(&origin, "origin", "", "the `origin` of a page of your own, such as https://www.shop.example, which CorsAllowedOrigins must name: try its requests, too")
 	return c
 }
 

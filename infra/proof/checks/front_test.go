@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// corsForAll is AWS's managed policy CORS-with-preflight-and-SecurityHeadersPolicy.
+const corsForAll = "eaab4381-ed33-4a86-88ca-d9558dc6cd63"
+
 // The first matching behaviour applies: a buyer's own claim or entry must not be cached like the sale page.
 func TestTheFrontKeepsPagesButNothingOfABuyer(t *testing.T) {
 	front := parseTemplate(t, frontFile)
@@ -19,6 +22,10 @@ func TestTheFrontKeepsPagesButNothingOfABuyer(t *testing.T) {
 			b.errorf(t, "a buyer's claim or entry is kept for the next buyer: behaviour %d is for %s, want %s", i, path, own[i])
 		}
 		pages[policy] = append(pages[policy], path)
+		everybodys := slices.Contains([]string{"/sales/*", "/groups/*", "/sales/*/roll/*", "/assets/*"}, path)
+		if readable := b.at("ResponseHeadersPolicyId").text() == corsForAll; readable != everybodys {
+			b.errorf(t, "pages of every origin can read %s: %t, want %t", path, readable, everybodys)
+		}
 	}
 	for policy, want := range map[string][]string{
 		"SalePageCache": {"/sales/*", "/groups/*"}, "PageCache": {"/sales/*/roll/*", "/s/*", "/g/*", "/assets/*", "/signin"},

@@ -126,7 +126,11 @@ func TestOnlyTheOriginsOfAParameterMayCallTheAPIFromAPage(t *testing.T) {
 	p := tmpl.at("Parameters.CorsAllowedOrigins")
 	p.expect(t, "Default", "")
 	pattern, err := regexp.Compile("^(?:" + p.at("AllowedPattern").text() + ")$")
-	for origins, want := range map[string]bool{"*": false, "https://*": false, "https://a.example,https://b.example": true} {
+	for origins, want := range map[string]bool{
+		"*": false, "https://*": false, "https://a.example,https://b.example": true, "http://127.0.0.1:8080": true, "http://[::1]:8080": true,
+		// No browser sends these as an Origin.
+		"https://a.example/": false, "https://A.example": false, "https://a.example, https://b.example": false, "a.example": false,
+	} {
 		if err != nil || pattern.MatchString(origins) != want {
 			p.errorf(t, "CorsAllowedOrigins takes %s: %t, want %t (%v)", origins, !want, want, err)
 		}

@@ -28,6 +28,8 @@ type Round struct {
 	Sale  string // an open sale
 	Token string // of a user without a claim in the sale; empty: skip the purchase
 	Key   string // the purchase's Idempotency-Key, new for each round
+	// Origin is of a page of another origin that is to buy; empty: none is tried.
+	Origin string
 	// LastUnit means that the sale has one unit and is sold out after the purchase.
 	LastUnit bool
 	// Receipt, if not nil, is called after the order is confirmed. It returns a summary of the
@@ -65,6 +67,7 @@ func (r Round) Run(ctx context.Context) []Row {
 		return a.Status == 200 && a.Claim.SaleID == r.Sale && a.Claim.State == "OPEN"
 	})
 	r.view(&t, c)
+	r.from(&t, c, sale)
 	t.check("unknown sale's page", "404 sale-not-found", get(c, sale+"-none", ""), is(404, "sale-not-found"))
 	t.check("purchase without token", "401", buy("", ""), is(401, ""))
 	t.check("purchase with forged token", "401", buy(forged, ""), is(401, ""))
@@ -125,6 +128,29 @@ func (r Round) pay(t *table, c *client.Client, order string) {
 			return a.Status == http.StatusBadRequest && bytes.Contains(a.Body, []byte("invalid-request")) || is(404, "provider-not-found")(a)
 		})
 	}
+}
+
+// from makes the requests of a browser whose page is of another origin: the sale, which is sent like a form's, and what
+// it asks before an order.
+func (r Round) from(t *table, c *client.Client, sale string) {
+	if r.Origin == "" {
+		return
+	}
+	allows := func(a client.Answer) bool {
+		allowed := a.Header.Get("Access-Control-Allow-Origin")
+		return a.Status/100 == 2 && (allowed == r.Origin || allowed == "*")
+	}
+	t.check("the sale, from the origin", "200, readable", func(ctx context.Context) (client.Answer, error) {
+		return c.Send(ctx, http.MethodGet, sale, "", "Origin", r.Origin)
+	}, allows)
+	t.check("an order, from the origin", "by CorsAllowedOrigins", func(ctx context.Context) (client.Answer, error) {
+		return c.Send(ctx, http.MethodOptions, sale+"/orders", "", "Origin", r.Origin,
+			"Access-Control-Request-Method", http.MethodPost, "Access-Control-Request-Headers", "authorization,idempotency-key")
+	}, func(a client.Answer) bool {
+		headers := strings.ToLower(a.Header.Get("Access-Control-Allow-Headers"))
+		return allows(a) && strings.Contains(a.Header.Get("Access-Control-Allow-Methods"), http.MethodPost) &&
+			strings.Contains(headers, "authorization") && strings.Contains(headers, "idempotency-key")
+	})
 }
 
 // reference matches a script in the buyer's page.

@@ -173,3 +173,55 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 		})
 	}
 }
+
+// browsing answers as the shop, with CORS headers, and preflights itself.
+type browsing struct {
+	*shop
+	reads, orders string // the origins that may
+}
+
+func (b browsing) RoundTrip(r *http.Request) (*http.Response, error) {
+	allowed := b.reads
+	if r.Method == http.MethodOptions {
+		allowed = b.orders
+	}
+	if r.Method != http.MethodOptions {
+		a, err := b.shop.RoundTrip(r)
+		a.Header.Set("Access-Control-Allow-Origin", allowed)
+		return a, err
+	}
+	w := httptest.NewRecorder()
+	w.WriteHeader(http.StatusNoContent)
+	if allowed == r.Header.Get("Origin") {
+		w.Header().Set("Access-Control-Allow-Origin", allowed)
+		w.Header().Set("Access-Control-Allow-Methods", "GET,POST")
+		w.Header().Set("Access-Control-Allow-Headers", "Authorization,Idempotency-Key")
+	}
+	a := w.Result()
+	a.Header = w.Header()
+	return a, nil
+}
+
+// Behind a front everybody can read a sale, so that a page which may not order is noticed at the opening.
+func TestWhetherAPageOfAnOriginMayReadAndOrderIsTried(t *testing.T) {
+	const page = "https://www.shop.example"
+	for allowed, want := range map[[2]string][2]bool{
+		{page, page}: {true, true}, {"*", page}: {true, true}, {"*", ""}: {true, false}, {"", ""}: {false, false}, {"*", "https://shop.example"}: {true, false},
+	} {
+		r := Round{URL: "http://127.0.0.1", Sale: "s", Origin: page, Bound: time.Second, Transport: browsing{&shop{}, allowed[0], allowed[1]}}
+		var got [2]bool
+		synctest.Test(t, func(t *testing.T) {
+			for _, row := range r.Run(t.Context()) {
+				switch row.Check {
+				case "the sale, from the origin":
+					got[0] = row.Passed
+				case "an order, from the origin":
+					got[1] = row.Passed
+				}
+			}
+		})
+		if got != want {
+			t.Errorf("%q: reads and orders %v, want %v", allowed, got, want)
+		}
+	}
+}
