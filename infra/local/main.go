@@ -128,15 +128,15 @@ func forgets(f *scratch.Folder, engine string) string {
 
 func welcome(s *stack.Stack, o stack.Options) {
 	fmt.Printf("  live view  %s/   in a browser: watch the sale, send a crowd, break something\n", s.API)
+	tokens, names := "at /_local/token?sub=NAME", "; sign in with any name"
+	if o.Issuer != "" {
+		tokens, names = "of "+o.Issuer, ""
+	}
 	if o.DemoSale {
-		fmt.Printf("  buyers     %s/s/demo   the page on which people buy; sign in with any name\n", s.API)
+		fmt.Printf("  buyers     %s/s/demo   the page on which people buy%s\n", s.API, names)
 	}
 	if o.PricedSale {
 		fmt.Printf("             %s/s/demo-pay   the same of a sale that asks for payment; start `%s`, too\n", s.API, made("shop", s.API))
-	}
-	tokens := "at /_local/token?sub=NAME"
-	if o.Issuer != "" {
-		tokens = "of " + o.Issuer
 	}
 	fmt.Printf(`  API        %s   HTTP API; tokens %s
   Lambda     %s   Invoke API of all functions
@@ -160,7 +160,7 @@ func welcome(s *stack.Stack, o stack.Options) {
 	if settings, _ := s.Faults(); settings != "" {
 		fmt.Printf("  faults     %s\n             met by the functions only; how many so far is in %s/_local/health\n\n", settings, s.API)
 	}
-	if o.DemoSale {
+	if o.DemoSale && o.Issuer == "" {
 		fmt.Printf(`Three things to try in another terminal (the sale "demo" opens in two seconds):
 
   curl -s %[1]s/sales/demo

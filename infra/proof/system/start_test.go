@@ -48,6 +48,7 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 			`"error":"ORDER_QUEUE_URL is not set"`: {table},
 			`ORIGIN_SECRET: `:                      {table, queue, "ORIGIN_SECRET=tooshort"},
 			`ELIGIBILITY_URL`:                      {table, queue, "ELIGIBILITY_URL=check.example.com"},
+			`PAYMENT_LINK_KEY is not set`:          {table, queue, "PAYMENT_URL=https://s/{signature}"},
 		},
 	} {
 		for want, given := range cases {

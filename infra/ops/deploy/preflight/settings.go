@@ -52,7 +52,7 @@ func (r *report) values() {
 		}
 	}
 	if strings.Contains(r.text("PaymentUrl"), "{signature}") && r.text("PaymentLinkKeyArn") == "" {
-		fail("PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn")
+		fail("PaymentUrl has a {signature}: QueryFunction and PurchaseFunction would not start without PaymentLinkKeyArn")
 	}
 	for _, name := range regional {
 		// arn:aws:SERVICE:REGION:ACCOUNT:…
