@@ -116,7 +116,8 @@ func RefundsOf(refunds []sale.Refund) []Refund {
 	return shown
 }
 
-// ClaimOf converts what the claim alone says, without its refunds, and says nothing of the order's money if one of these knows more.
+// ClaimOf converts what the claim alone says, without its refunds, and says nothing of the order's money if one of
+// these knows more.
 func ClaimOf(c sale.Claim) Claim {
 	b := Claim{ClaimID: c.ID, SaleID: c.SaleID, State: c.State(), AcceptedAt: Time(c.AcceptedAt)}
 	if !slices.Contains(c.Refunds, c.Payment) {

@@ -74,6 +74,9 @@ func (l *Ledger) Enter(
 // release may have a shorter one, but on AWS never one below this.
 const maxSettle = 15 * time.Minute
 
+// maxLooks bounds how often somebody looks in the time to settle whether a roll that is overdue is closed.
+const maxLooks = 15
+
 // settled fails with sale.Busy if the roll may have been read by now: an entry that was written,
 // or found, at this instant may not be on it. An environment may have been frozen between its
 // look at the clock and its write. Half of the time is for clocks that differ.
@@ -87,7 +90,7 @@ func (l *Ledger) settled(s sale.Sale, settle time.Duration) error {
 // Entry returns the user's entry in the draw of a sale. From the closing of the roll on it is
 // one that is on the roll. It fails with sale.EntryNotFound, sale.DrawNotFound,
 // sale.SaleNotFound or sale.Internal, and with sale.Busy also while it is unknown whether the
-// entry will be on the roll.
+// entry will be on the roll; RetryAfter is then until it is known.
 func (l *Ledger) Entry(ctx context.Context, saleID, user string, settle time.Duration) (Entry, error) {
 	s, err := l.existing(ctx, table.MaxTries, saleID)
 	if err != nil {
@@ -122,7 +125,9 @@ func (l *Ledger) entry(ctx context.Context, s sale.Sale, user string, settle tim
 	case err != nil:
 		return Entry{}, err
 	case !head.IsClosed():
-		return Entry{}, l.settled(s, settle)
+		unknown := sale.Fail(sale.Busy, errors.New("the roll is not closed"))
+		unknown.RetryAfter = max(s.EnterUntil.Add(settle).Sub(l.now()), settle/maxLooks)
+		return Entry{}, unknown
 	}
 	switch isOn, err := l.isOnRoll(ctx, s.ID, entry.Leaf); {
 	case err != nil:

@@ -9,8 +9,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Turn is how far a draw has come for one entry of it. Whoever has the entry and what is public of the draw computes the
-// same.
+// Turn is how far a draw has come for one entry of it. Whoever has the entry and what is public of the draw computes
+// the same.
 type Turn struct {
 	// OnRoll: the roll is closed, and the entry is on it.
 	OnRoll bool

@@ -35,7 +35,9 @@ func Show(ctx context.Context, sales Sales, link PaymentLink, c sale.Claim, now 
 // which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled, or its
 // orders given more time. While that cannot be read, the last one counts. A claim that is paid or released has its
 // first payBy, which never changes.
-func Payment(ctx context.Context, sales Sales, link PaymentLink, s sale.Sale, c sale.Claim) (payBy, address string, err error) {
+func Payment(
+	ctx context.Context, sales Sales, link PaymentLink, s sale.Sale, c sale.Claim,
+) (payBy, address string, err error) {
 	by := s.FirstPayBy(c.OrderID)
 	if by.IsZero() {
 		return "", "", nil
@@ -56,10 +58,10 @@ func Payment(ctx context.Context, sales Sales, link PaymentLink, s sale.Sale, c 
 	return payBy, address, nil
 }
 
-// AskAgain returns after how long to look for what becomes of a claim, with jitter; 0 if nothing has to. Most claims are
-// confirmed within a second or two; one that is still pending after a minute waits for a repair. An order that must be
-// paid may have been paid a moment ago, but most are paid within minutes. So the wait grows with the age: a buyer learns
-// of the change after at most one and a half times the time that it took, up to the longest wait.
+// AskAgain returns after how long to look for what becomes of a claim, with jitter; 0 if nothing has to. Most claims
+// are confirmed within a second or two; one that is still pending after a minute waits for a repair. Most orders are
+// paid within minutes. So the wait grows with the age: a buyer learns of the change after at most one and a half times
+// the time that it took, up to the longest wait.
 func AskAgain(c sale.Claim, mustPay bool, now time.Time) time.Duration {
 	switch {
 	case c.State() == sale.Pending:

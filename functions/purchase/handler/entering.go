@@ -2,11 +2,13 @@ package handler
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
 )
 
 // entryPage is an entry as its owner gets it: with the nonce its owner can show that the leaf on the
@@ -35,7 +37,7 @@ type turnPage struct {
 func (h *Handler) enter(ctx context.Context, r ledger.Request) (httpapi.Response, error) {
 	entry, err := h.ledger.Enter(ctx, r.SaleID, r.User, h.Times.Settle, r.CheckUser)
 	if err != nil {
-		return httpapi.Response{}, err
+		return httpapi.Response{}, h.spread(err)
 	}
 	return httpapi.JSON(http.StatusOK, pageOf(entry, h.now())), nil
 }
@@ -44,7 +46,7 @@ func (h *Handler) enter(ctx context.Context, r ledger.Request) (httpapi.Response
 func (h *Handler) entry(ctx context.Context, r ledger.Request) (httpapi.Response, error) {
 	entry, err := h.ledger.Entry(ctx, r.SaleID, r.User, h.Times.Settle)
 	if err != nil {
-		return httpapi.Response{}, err
+		return httpapi.Response{}, h.spread(err)
 	}
 	turn, err := h.ledger.Turn(ctx, r.SaleID, entry, h.Times)
 	if err != nil {
@@ -64,11 +66,24 @@ func (h *Handler) entry(ctx context.Context, r ledger.Request) (httpapi.Response
 	}
 	response := httpapi.JSON(http.StatusOK, page)
 	if !turn.Again.IsZero() {
-		// DrawFunction looks once in a gap. All entrants ask for the same news, at different times.
-		gap := h.Times.Gap
-		response.Headers.RetryAfter = httpapi.Seconds(max(0, turn.Again.Sub(now)) + httpapi.Jitter(gap/3, 2*gap))
+		response.Headers.RetryAfter = httpapi.Seconds(max(0, turn.Again.Sub(now)) + h.jitter())
 	}
 	return response, nil
+}
+
+// jitter is how long after an instant somebody asks what the draw function has done at it, which looks once in a gap:
+// all entrants ask for the same news.
+func (h *Handler) jitter() time.Duration { return httpapi.Jitter(h.Times.Gap/3, 2*h.Times.Gap) }
+
+// spread adds it to the wait of those who cannot be told yet whether they are on the roll.
+func (h *Handler) spread(err error) error {
+	said, ours := errors.AsType[*sale.Error](err)
+	if !ours || said.Code != sale.Busy || said.RetryAfter == 0 {
+		return err
+	}
+	later := *said
+	later.RetryAfter += h.jitter()
+	return &later
 }
 
 func pageOf(e ledger.Entry, now time.Time) entryPage {

@@ -3,6 +3,7 @@ package handler
 import (
 	"cmp"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -93,5 +94,37 @@ func TestWhoIsNotCalledIsToldWhenTheNextCallMayBe(t *testing.T) {
 		if bought != 1 {
 			t.Errorf("%d buy, want one", bought)
 		}
+	})
+}
+
+// Between the end of entering and the roll nobody can be told whether they are on it: all of them ask again when it is
+// known, and not every other second until then.
+func TestEntrantsAskAgainWhenTheAnswerMayBeAnotherOne(t *testing.T) {
+	drawing(t, func(w *testledger.World) {
+		w.Open(testledger.WithDraw)
+		w.Until(testledger.EnterFrom)
+		w.Enter("alice")
+	}, func(t *testing.T, f *function) {
+		asks := func(when string, status int, at time.Time) {
+			t.Helper()
+			r := f.invoke(t, t.Context(), event(t, "purchase-entry.json"))
+			wait, _ := strconv.Atoi(r.Headers.RetryAfter)
+			least := int(max(0, time.Until(at)).Seconds())
+			if r.StatusCode != status || wait < least+20 || wait > least+121 {
+				t.Errorf("%s: %d, Retry-After %d, want %d and up to two minutes after %d", when, r.StatusCode, wait, status, least)
+			}
+		}
+		closes := testledger.EnterUntil.Add(testledger.DrawTimes.Settle)
+		asks("while others may enter", 200, closes)
+		f.Until(closes.Add(-testledger.DrawTimes.Settle / 3))
+		asks("before the roll", 503, closes)
+		f.CloseRoll()
+		closed := time.Now()
+		asks("before the dice", 200, closed.Add(testledger.DrawTimes.Dice))
+		f.Throw()
+		asks("before the first call", 200, f.Draw().Sale.BeginsAt)
+		call := f.Call()
+		time.Sleep(2 * time.Second)
+		asks("while it is her turn", 200, call.Until)
 	})
 }
