@@ -164,6 +164,7 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 	}{
 		{Failed, "a parameter that the template does not have", `Isuer="x": the template has no such parameter`, gives("Isuer", "x")},
 		{Failed, "a stack whose functions' names would not begin with its own", "has more than 32 characters", func(a *attempt) { a.Stack = strings.Repeat("s", 33) }},
+		{Failed, "a page's origin as no browser sends it", "must be origins as browsers send them", gives("CorsAllowedOrigins", "https://www.shop.example/")},
 		{Failed, "a signature without its key", "QueryFunction and PurchaseFunction would not start without PaymentLinkKeyArn", gives("PaymentUrl", "https://s/{signature}")},
 		{Failed, "an eligibility check without a host", "PurchaseFunction would not start", gives("EligibilityUrl", "https://?key=k")},
 		{Failed, "a topic of another region", "PageTopicArn=arn:aws:sns:eu-west-1:123456789012:ops: it must be in the stack's region, us-east-1", gives("PageTopicArn", strings.Replace(topic, "us-east-1", "eu-west-1", 1))},
