@@ -63,7 +63,7 @@ func (l *Ledger) Turn(ctx context.Context, saleID string, e Entry, times draw.Ti
 		t.Again = t.Call.Until
 		return t, nil
 	}
-	if next := (DrawState{Sale: s, Last: newest}).NextCallAt(times.Gap); !newest.Open && next.Before(s.EndsAt) {
+	if next := (DrawState{Sale: s, Last: newest}).NextCallAt(times.Gap); next.Before(s.EndsAt) {
 		t.Next, t.Again = next, next
 	}
 	if newest.Number != 0 && !newest.Complete && !newest.Open {

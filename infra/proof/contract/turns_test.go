@@ -10,6 +10,7 @@ import (
 
 	"flashsale/infra/kit/drawcheck/rules"
 	"flashsale/infra/kit/testledger"
+	"flashsale/shared/sale"
 )
 
 // entry is what GET entries/me says of a turn.
@@ -61,13 +62,14 @@ func fromPublic(t *testing.T, page []byte, e entry) entry {
 func TestAnEntrySaysTheTurnThatFollowsFromWhatIsPublic(t *testing.T) {
 	inWorld(t, func(w *world) {
 		users := []string{"ann", "ben", "cat", "dan", "eve"}
+		api := w.front(door{api: Buyers}) // it remembers calls
 		check := func(when string) {
 			t.Helper()
 			time.Sleep(2 * time.Second) // until nothing of before is remembered
 			ask := func(path, user string) Answer {
 				s := &scene{world: w, api: Buyers, path: "/sales/" + drawn + path, user: user}
 				s.operation.Method = http.MethodGet
-				return s.ask(door{})
+				return s.at(api)
 			}
 			page := ask("", "").Body
 			for _, user := range users {
@@ -83,6 +85,9 @@ func TestAnEntrySaysTheTurnThatFollowsFromWhatIsPublic(t *testing.T) {
 		}
 		w.Drawn(2, users...)
 		check("in the first call")
+		running := w.Draw().Sale
+		w.Edit(sale.Edit{OpensAt: running.BeginsAt, ClosesAt: running.EndsAt, Until: running.ClosesAt.Add(time.Hour)})
+		check("when it is longer")
 		for _, when := range []string{"second", "third", "last"} {
 			w.Until(w.Draw().Sale.ClosesAt)
 			check("before the " + when)
