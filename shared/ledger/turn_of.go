@@ -52,10 +52,11 @@ func (l *Ledger) Turn(ctx context.Context, saleID string, e Entry, times draw.Ti
 	if s.IsRecalled() {
 		return t, nil
 	}
-	newest, err := l.windowOf(ctx, s, s.Call)
+	newest, err := l.numbered(ctx, s, s.Call)
 	if err != nil {
 		return Turn{}, err
 	}
+	newest.From, newest.Until = s.OpensAt, s.ClosesAt // its end may have been moved since it was remembered
 	if t.Call, err = l.callWith(ctx, s, newest, t.Rank); err != nil {
 		return Turn{}, err
 	}
@@ -73,30 +74,29 @@ func (l *Ledger) Turn(ctx context.Context, saleID string, e Entry, times draw.Ti
 }
 
 // callWith returns the newest call of those up to the given one that is for the rank; zero if there is none yet. A call
-// goes on where the one before it ended, and complete ones are remembered.
+// goes on where the one before it ended, and complete ones are remembered; but for their ends, which are read.
 func (l *Ledger) callWith(ctx context.Context, s sale.Sale, c draw.Call, rank draw.Rank) (draw.Call, error) {
+	var err error
 	for c.Number != 0 && !c.Open && rank.Compare(c.Lo) <= 0 {
-		var err error
-		if c, err = l.windowOf(ctx, s, c.Number-1); err != nil {
+		if c, err = l.numbered(ctx, s, c.Number-1); err != nil {
 			return draw.Call{}, err
 		}
 	}
-	if c.Open || c.Complete && rank.Compare(c.Hi) <= 0 {
-		return c, nil
+	switch {
+	case !c.Open && (!c.Complete || rank.Compare(c.Hi) > 0):
+		return draw.Call{}, nil
+	case c.Number != s.Call:
+		s.Call = c.Number
+		return l.readCallOf(ctx, table.MaxTries, s)
 	}
-	return draw.Call{}, nil
+	return c, nil
 }
 
-// windowOf returns a call of the sale. The end of the newest may have been moved since it was remembered.
-func (l *Ledger) windowOf(ctx context.Context, s sale.Sale, number int64) (draw.Call, error) {
+// numbered returns the call of that number of the sale; zero for 0.
+func (l *Ledger) numbered(ctx context.Context, s sale.Sale, number int64) (draw.Call, error) {
 	if number == 0 {
 		return draw.Call{}, nil
 	}
-	as := s
-	as.Call = number
-	c, err := l.callOf(ctx, as)
-	if number == s.Call {
-		c.From, c.Until = s.OpensAt, s.ClosesAt
-	}
-	return c, err
+	s.Call = number
+	return l.callOf(ctx, s)
 }

@@ -29,6 +29,8 @@ const (
 	// markTime is how long marking a claim before its message is sent again may delay the
 	// answer. A mark that takes longer may still be written, so the message is then sent.
 	markTime = 300 * time.Millisecond
+	// showTime is how long reading the sale of an order may delay its answer.
+	showTime = 300 * time.Millisecond
 	// helpTime is the age of a claim up to which a buyer who asks again has its message
 	// sent again: sooner than reconcile does. Later that could delay reconcile, because
 	// the mark stands even if the message cannot be sent, for about as long as the claim is
@@ -163,9 +165,11 @@ func (h *Handler) buy(ctx context.Context, request ledger.Request, event *teleme
 	return h.accepted(ctx, p.Claim), nil
 }
 
-// shown is a claim as its buyer gets it. The purchase has just read the sale, so that this reads nothing; if the sale
-// cannot be had all the same, the buyer gets what the claim alone says.
+// shown is a claim as its buyer gets it. The purchase has just read the sale, so that this reads nothing, but for an
+// unpaid order's that is seconds old; if it cannot be had, the buyer gets what is known.
 func (h *Handler) shown(ctx context.Context, c sale.Claim) httpapi.Claim {
+	ctx, cancel := context.WithTimeout(ctx, showTime)
+	defer cancel()
 	shown, _ := ownclaim.Show(ctx, h.ledger, h.PayLink, c, h.now())
 	return shown
 }
