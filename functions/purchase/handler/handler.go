@@ -221,9 +221,10 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 }
 
 func (h *Handler) accepted(ctx context.Context, c sale.Claim) httpapi.Response {
-	// A repeat gets the same body but for its now; the status resource has the state and order id (P9).
-	asMade := sale.Claim{SaleID: c.SaleID, ID: c.ID, AcceptedAt: c.AcceptedAt}
-	r := httpapi.JSON(http.StatusAccepted, h.shown(ctx, asMade))
+	// A repeat gets the same body, so it has no now; the status resource has that, the state and order id (P9).
+	asMade := h.shown(ctx, sale.Claim{SaleID: c.SaleID, ID: c.ID, AcceptedAt: c.AcceptedAt})
+	asMade.Now = ""
+	r := httpapi.JSON(http.StatusAccepted, asMade)
 	r.Headers.Location = httpapi.ClaimPath(c.SaleID)
 	r.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
 	return r

@@ -221,8 +221,8 @@ func TestTooManyRequestsOfAUserAreRefusedBeforeAnythingIsReadOrWritten(t *testin
 		// A repeat after Retry-After gets the answer that was lost (P5, P9).
 		time.Sleep(time.Second)
 		again := f.invoke(t, t.Context(), keyed)
-		if again.StatusCode != 202 || untimed(again) != acceptedBody {
-			t.Errorf("the repeat is answered %d %s, want %s and now", again.StatusCode, again.Body, first.Body)
+		if again.StatusCode != 202 || again.Body != first.Body {
+			t.Errorf("the repeat is answered %d %s, want %s", again.StatusCode, again.Body, first.Body)
 		}
 	})
 }
