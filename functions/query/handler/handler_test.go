@@ -123,29 +123,38 @@ func TestACountFromASampleSaysSo(t *testing.T) {
 	})
 }
 
-func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
+type waits struct{ age, from, to int }
+
+func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPendingOrUnpaid(t *testing.T) {
+	// The age of the claim and the allowed Retry-After, in seconds.
 	in(t, func(t *testing.T, f *function) {
 		f.Sells()
-		// The age of the claim and the allowed Retry-After, in seconds.
-		for _, c := range []struct{ age, from, to int }{
-			{-60, 1, 2}, {0, 1, 2}, {4, 1, 2}, {6, 1, 3}, {20, 5, 10}, {60, 15, 30}, {86_400, 15, 30},
-		} {
-			f.handler.now = func() time.Time { return time.Now().Add(time.Duration(c.age) * time.Second) }
-			met := map[int]bool{}
-			for range 400 {
-				f.handler.limit = ratelimit.New() // these are questions of many buyers
-				r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
-				wait, err := strconv.Atoi(r.Headers.RetryAfter)
-				if err != nil || wait < c.from || wait > c.to {
-					t.Fatalf("Retry-After %q after %d s, want %d to %d", r.Headers.RetryAfter, c.age, c.from, c.to)
-				}
-				met[wait] = true
-			}
-			if !met[c.from] || !met[c.to] {
-				t.Errorf("after %d s the waits are %v, want all from %d to %d", c.age, met, c.from, c.to)
-			}
-		}
+		f.waits(t, waits{-60, 1, 2}, waits{0, 1, 2}, waits{4, 1, 2}, waits{6, 1, 3}, waits{20, 5, 10}, waits{60, 15, 30}, waits{86_400, 15, 30})
 	})
+	selling(t, func(t *testing.T, f *function) {
+		f.waits(t, waits{-1, 1, 5}, waits{5, 1, 5}, waits{59, 13, 30}, waits{86_399, 28, 60})
+	}, paidWithin(time.Hour))
+}
+
+// waits checks the Retry-After of a claim that gets older.
+func (f *function) waits(t *testing.T, rows ...waits) {
+	t.Helper()
+	for _, c := range rows {
+		f.handler.now = func() time.Time { return time.Now().Add(time.Duration(c.age) * time.Second) }
+		met := map[int]bool{}
+		for range 400 {
+			f.handler.limit = ratelimit.New() // these are questions of many buyers
+			r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
+			wait, err := strconv.Atoi(r.Headers.RetryAfter)
+			if err != nil || wait < c.from || wait > c.to {
+				t.Fatalf("Retry-After %q after %d s, want %d to %d", r.Headers.RetryAfter, c.age, c.from, c.to)
+			}
+			met[wait] = true
+		}
+		if !met[c.from] || !met[c.to] {
+			t.Errorf("after %d s the waits are %v, want all from %d to %d", c.age, met, c.from, c.to)
+		}
+	}
 }
 
 // The answer for somebody else's order must be exactly that for a missing one, or ids

@@ -224,7 +224,7 @@ func TestTheSalePageNamesThePhaseAndWhetherUnitsMayReturn(t *testing.T) {
 		{"paused with no units left", time.Hour, func(f *function) { f.SellOut(); f.Pause() }, "PAUSED", 0, false},
 	} {
 		in(t, func(t *testing.T, f *function) {
-			f.Open(paidWithin(tt.payWithin))
+			f.Open(paidWithin(tt.payWithin), inGroup)
 			time.Sleep(time.Second)
 			tt.change(f)
 			r := f.Ask(t, t.Context(), event(t, "query-sale.json"))
@@ -232,6 +232,9 @@ func TestTheSalePageNamesThePhaseAndWhetherUnitsMayReturn(t *testing.T) {
 			wait, _ := strconv.Atoi(r.Headers.RetryAfter)
 			if body["state"] != tt.state || body["remaining"] != tt.remaining || (body["mayReturn"] == true) != tt.mayReturn || tt.mayReturn != (wait >= 60 && wait <= 90) {
 				t.Errorf("%s: %s, Retry-After %q", tt.name, r.Body, r.Headers.RetryAfter)
+			}
+			if all := f.Ask(t, t.Context(), event(t, "query-group.json")); (all.Headers.RetryAfter != "") != tt.mayReturn {
+				t.Errorf("%s: its group has the Retry-After %q", tt.name, all.Headers.RetryAfter)
 			}
 		})
 	}
