@@ -19,23 +19,25 @@ const schemaVersion = 1
 
 // detail is an event as JSON. What an event is not about is missing.
 type detail struct {
-	SchemaVersion int               `json:"schemaVersion"`
-	ID            string            `json:"id"`
-	OccurredAt    string            `json:"occurredAt"`
-	SaleID        string            `json:"saleId,omitzero"`
-	OrderID       string            `json:"orderId,omitzero"` // 63 bits do not fit a JavaScript number
-	ClaimID       string            `json:"claimId,omitzero"`
-	User          string            `json:"user,omitzero"`
-	State         sale.ClaimState   `json:"state,omitzero"`
-	Payment       string            `json:"payment,omitzero"`
-	RefundID      string            `json:"refundId,omitzero"`
-	DisputeID     string            `json:"disputeId,omitzero"`
-	Dispute       sale.DisputeState `json:"dispute,omitzero"`
-	ReleasedBy    sale.ReleasedBy   `json:"releasedBy,omitzero"`
-	Unit          sale.Unit         `json:"unit,omitzero"`
-	Reason        sale.RefundReason `json:"reason,omitzero"`
-	Amount        *int64            `json:"amount,omitzero"` // with a currency
-	Currency      string            `json:"currency,omitzero"`
+	SchemaVersion  int               `json:"schemaVersion"`
+	ID             string            `json:"id"`
+	OccurredAt     string            `json:"occurredAt"`
+	SaleID         string            `json:"saleId,omitzero"`
+	OrderID        string            `json:"orderId,omitzero"` // 63 bits do not fit a JavaScript number
+	ClaimID        string            `json:"claimId,omitzero"`
+	User           string            `json:"user,omitzero"`
+	State          sale.ClaimState   `json:"state,omitzero"`
+	AsksForPayment *bool             `json:"asksForPayment,omitzero"` // of OrderConfirmed
+	PayBy          string            `json:"payBy,omitzero"`
+	Payment        string            `json:"payment,omitzero"`
+	RefundID       string            `json:"refundId,omitzero"`
+	DisputeID      string            `json:"disputeId,omitzero"`
+	Dispute        sale.DisputeState `json:"dispute,omitzero"`
+	ReleasedBy     sale.ReleasedBy   `json:"releasedBy,omitzero"`
+	Unit           sale.Unit         `json:"unit,omitzero"`
+	Reason         sale.RefundReason `json:"reason,omitzero"`
+	Amount         *int64            `json:"amount,omitzero"` // with a currency
+	Currency       string            `json:"currency,omitzero"`
 
 	ChangeID string      `json:"changeId,omitzero"`
 	Action   sale.Action `json:"action,omitzero"`
@@ -59,11 +61,14 @@ type detail struct {
 func Detail(e sale.Event) []byte {
 	d := detail{
 		SchemaVersion: schemaVersion, ID: e.ID, OccurredAt: instant(e.OccurredAt), SaleID: e.SaleID, ClaimID: e.ClaimID,
-		User: e.User, State: e.State, Payment: e.Payment, RefundID: e.RefundID, DisputeID: e.DisputeID, Dispute: e.Dispute,
+		User: e.User, State: e.State, AsksForPayment: e.AsksForPayment, Payment: e.Payment, RefundID: e.RefundID, DisputeID: e.DisputeID, Dispute: e.Dispute,
 		ReleasedBy: e.ReleasedBy, Unit: e.Unit, Reason: e.Reason, Currency: e.Currency, Labels: e.Labels.List(),
 	}
 	if e.OrderID != 0 {
 		d.OrderID = orderid.String(e.OrderID)
+	}
+	if !e.PayBy.IsZero() {
+		d.PayBy = instant(e.PayBy)
 	}
 	if e.Currency != "" {
 		d.Amount = &e.Amount

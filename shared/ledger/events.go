@@ -240,7 +240,14 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 			SaleID: c.SaleID, OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state, Labels: c.Labels,
 		}
 	}
-	events := []sale.Event{of(sale.EventConfirmed, sale.Confirmed, orderid.Time(c.OrderID))}
+	confirmed := of(sale.EventConfirmed, sale.Confirmed, orderid.Time(c.OrderID))
+	if terms := c.PaymentTerms; terms.Known {
+		asks := terms.PayWithin > 0
+		if confirmed.AsksForPayment = &asks; asks {
+			confirmed.PayBy, confirmed.Amount, confirmed.Currency = confirmed.OccurredAt.Add(terms.PayWithin), terms.Price, terms.Currency
+		}
+	}
+	events := []sale.Event{confirmed}
 	if !c.PaidAt.IsZero() {
 		paid := of(sale.EventPaid, sale.Paid, c.PaidAt)
 		paid.Payment, paid.Amount, paid.Currency = c.Payment, c.Amount, c.Currency

@@ -104,7 +104,7 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 	claim := sale.Claim{
 		SaleID: p.request.SaleID, User: p.request.User, ID: p.claimID,
 		Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
-		Buckets: s.sale.Buckets, MinReader: s.sale.OrdersReader(), Labels: s.sale.Labels,
+		Buckets: s.sale.Buckets, MinReader: s.sale.OrdersReader(), Labels: s.sale.Labels, PaymentTerms: s.sale.PaymentTerms(),
 	}
 	// One claim per sale and user, permanently (P3).
 	putClaim := p.ledger.table.Put(table.ClaimItem(claim, sale.BucketOf(claim.User, claim.Buckets)))

@@ -50,6 +50,10 @@ type Event struct {
 	ClaimID string
 	User    string
 	State   ClaimState
+	// AsksForPayment is of OrderConfirmed: the order expires unless it is paid by PayBy, or by what a SaleChanged gives
+	// since. It is nil if the claim does not say whether it does.
+	AsksForPayment *bool
+	PayBy          time.Time
 	// Payment, provider#reference, is of OrderPaid, OrderCancelled, RefundDue and of what a provider says of its money.
 	Payment string
 	// RefundID is the provider's, of RefundFailed and RefundDone; "" in a RefundDone whose Amount is all that went back
@@ -63,7 +67,8 @@ type Event struct {
 	ReleasedBy ReleasedBy
 	Unit       Unit
 	// Reason is of RefundDue. Amount, in minor units, and Currency are of RefundDue, OrderPaid, OrderCancelled, RefundDone
-	// and RefundFailed; "" if the item does not have them, as of a refund of the whole.
+	// and RefundFailed, and what is to be paid in OrderConfirmed; "" if the item does not have them, as of a refund of the
+	// whole or an order that any payment pays.
 	Reason   RefundReason
 	Amount   int64
 	Currency string

@@ -22,6 +22,22 @@ const (
 	MaxReference = 200
 )
 
+// PaymentTerms are what a sale asks of the payment of an order.
+type PaymentTerms struct {
+	// Known is false of a claim that does not say them.
+	Known bool
+	// PayWithin is 0 if no payment is asked for, and the order is final.
+	PayWithin time.Duration
+	// Price, in minor units, and Currency; 0 and "" if any payment will do.
+	Price    int64
+	Currency string
+}
+
+// PaymentTerms returns those of the sale, which never change.
+func (s *Sale) PaymentTerms() PaymentTerms {
+	return PaymentTerms{Known: true, PayWithin: s.PayWithin, Price: s.Price, Currency: s.Currency}
+}
+
 // PayBy returns the instant by which an order of the sale must be paid: FirstPayBy, or PayUntil if that
 // is later. The sale must be as it is now.
 func (s *Sale) PayBy(orderID uint64) time.Time {

@@ -210,6 +210,8 @@ type Claim struct {
 	Refunds []string
 	// Labels are its sale's.
 	Labels Labels
+	// PaymentTerms are its sale's; a claim that was made before 0.10.0 does not say them.
+	PaymentTerms PaymentTerms
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
 	// MinReader is its sale's OrdersReader; it says nothing else about the claim.

@@ -71,6 +71,10 @@ func (p *pass) take(c Claim, sound bool) {
 	if c.Labels != p.lasting().Labels {
 		p.checkLabels(about("claim"), c.owner(), c.Labels)
 	}
+	asks := p.lasting().terms
+	if want := (claimTerms{asks.PayWithin, asks.Price, asks.Currency, true}); c.saysTerms && c.claimTerms != want {
+		p.find("P26", about("payWithin"), "the claim of %q says that %s, but its sale that %s: its events are wrong", c.User, c.claimTerms, want)
+	}
 	p.takeErased(c)
 	now := p.Now()
 	at := c.AcceptedAt.UnixMilli()

@@ -403,7 +403,17 @@ func (c Claim) events(saleID string) (all []event) {
 		maps.Copy(members, more)
 		all = append(all, newEvent(kind, c.OrderID, saleID, c.Labels, millis, members))
 	}
-	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli(), nil)
+	confirmed := map[string]any{}
+	if c.saysTerms {
+		confirmed["asksForPayment"] = c.PayWithin > 0
+	}
+	if c.PayWithin > 0 {
+		confirmed["payBy"] = clock(c.ConfirmedAt.Add(time.Duration(c.PayWithin) * time.Second).UnixMilli())
+	}
+	if c.Price > 0 {
+		confirmed["amount"], confirmed["currency"] = c.Price, c.PriceCurrency
+	}
+	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli(), confirmed)
 	if c.PaidAt != 0 {
 		add("OrderPaid", "PAID", c.PaidAt, map[string]any{"payment": c.Payment, "amount": c.Amount, "currency": c.Currency})
 	}

@@ -226,7 +226,19 @@ type Claim struct {
 	Payment string
 
 	settlement
+	claimTerms
 	orderID uint64
+}
+
+// claimTerms are the sale's, as its claims repeat them.
+type claimTerms struct {
+	PayWithin, Price int64
+	PriceCurrency    string
+	saysTerms        bool // a claim that was made before 0.10.0 does not
+}
+
+func (t claimTerms) String() string {
+	return fmt.Sprintf("%d %s are paid within %d seconds", t.Price, t.PriceCurrency, t.PayWithin)
 }
 
 // settlement is how a claim ended: paid, released or neither; and whether an operator has cancelled it.
@@ -253,6 +265,9 @@ var readClaim = reader("claim", func(f *fields, c *Claim) {
 		c.ConfirmedAt = secondOf(c.orderID)
 	}
 	f.together("paidAt", "payment", "amount", "currency")
+	c.saysTerms = f.has("payWithin")
+	f.together("payWithin", "price")
+	f.with("payWithin", "priceCurrency")
 	f.together("releasedAt", "releasedBy")
 	f.with("paidAt", "cancelledAt", "refundedAt", "money")
 	c.returned.check(f)

@@ -16,7 +16,8 @@ import (
 
 // images are items for which the functions publish every type of event, and each variant.
 var images = []string{
-	claimImage(``),
+	claimImage(``), claimImage(`,"payWithin":{"N":"0"},"price":{"N":"0"}`),
+	claimImage(`,"payWithin":{"N":"1800"},"price":{"N":"89900"},"priceCurrency":{"S":"CNY"}`),
 	claimImage(`,"paidAt":{"N":"1799668805000"},"payment":{"S":"stripe#pi_1 ä"}`),
 	claimImage(`,"paidAt":{"N":"1799668805000"},"payment":{"S":"stripe#pi_1"},"amount":{"N":"89900"},"currency":{"S":"CNY"},"labels":{"S":"sku=A-38,campaign=双十一"}`),
 	claimImage(`,"paidAt":{"N":"1799668805000"},"payment":{"S":"stripe#pi_1"},"amount":{"N":"89900"},"currency":{"S":"CNY"},"cancelledAt":{"N":"1799668806000"},"unit":{"S":"back"}`),

@@ -54,7 +54,7 @@ var publishing = map[string]func(*testing.T, *World){
 	"each change of an order is one event, and the table still has it": func(t *testing.T, w *World) {
 		var refs []ledger.ClaimRef
 		c := w.Sale(6, 2)
-		c.PayWithin, c.Labels = payWithin, labels
+		c.PayWithin, c.Price, c.Currency, c.Labels = payWithin, 199900, "CNY", labels
 		w.published(func() { w.Create(c); refs = w.bought("alice", "bob", "carol") })
 		w.Pass(time.Second)
 		confirmedAt := w.Now()
@@ -64,7 +64,10 @@ var publishing = map[string]func(*testing.T, *World){
 		var all []sale.Event
 		for i, r := range refs {
 			claims[i] = sale.Claim{OrderID: ids[i], ID: r.ClaimID, User: r.User}
-			all = append(all, of(sale.EventConfirmed, claims[i], sale.Confirmed, confirmedAt))
+			confirmed := of(sale.EventConfirmed, claims[i], sale.Confirmed, confirmedAt)
+			asks := true
+			confirmed.AsksForPayment, confirmed.PayBy, confirmed.Amount, confirmed.Currency = &asks, confirmedAt.Add(payWithin), 199900, "CNY"
+			all = append(all, confirmed)
 		}
 		noDiff(t, all, events)
 		w.published(func() { w.Confirmed(refs) })

@@ -199,6 +199,12 @@ func ReadClaim(saleID string, buckets int, it Item) (sale.Claim, error) {
 		Labels:     r.Labels(),
 		MinReader:  int(r.OptionalNumber(MinReader)),
 	}
+	if Has(it, "payWithin") {
+		c.PaymentTerms = sale.PaymentTerms{
+			Known: true, PayWithin: time.Duration(r.Number("payWithin")) * time.Second,
+			Price: r.Number("price"), Currency: r.OptionalText("priceCurrency"),
+		}
+	}
 	if Has(it, "paidAt") {
 		c.PaidAt, c.Payment = r.Time("paidAt"), r.Text("payment")
 		c.Amount, c.Currency = r.OptionalNumber("amount"), r.OptionalText("currency")
@@ -234,6 +240,12 @@ func ClaimItem(c sale.Claim, bucket int) Item {
 	it["acceptedAt"] = Millis(c.AcceptedAt)
 	if c.RequestKey != "" {
 		it["requestKey"] = S(c.RequestKey)
+	}
+	if terms := c.PaymentTerms; terms.Known {
+		it["payWithin"], it["price"] = N(int64(terms.PayWithin/time.Second)), N(terms.Price)
+		if terms.Currency != "" {
+			it["priceCurrency"] = S(terms.Currency) // `currency` is that of the payment
+		}
 	}
 	return ForReader(c.MinReader, WithLabels(c.Labels, it))
 }

@@ -30,7 +30,8 @@ const (
 // a mail with it only once.
 type mail struct {
 	ID, User, Template, SaleID, OrderID string
-	Amount                              string // that was paid or goes back, such as "899.00 CNY", or ""
+	Amount                              string    // that was paid, is to be paid or goes back, such as "899.00 CNY", or ""
+	PayBy                               time.Time // of please-pay
 }
 
 // templates are the mails by the state in which an order is, whatever was mailed before.
@@ -69,6 +70,9 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 	if rank == 0 && e.Type == "RefundDue" && e.Reason != "cancelled" { // of which OrderCancelled tells
 		about, template = e.ID, "refund-due"
 	}
+	if e.AsksForPayment != nil && *e.AsksForPayment {
+		template = "please-pay"
+	}
 	// The refund of an unknown order has no user, and an erased user no address.
 	if template == "" || e.User == "" || e.IsErased() || e.OccurredAt.Before(m.now().Add(-keep)) {
 		return nil
@@ -85,7 +89,7 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 	if text, known := currency.Decimal(e.Amount, e.Currency); known {
 		amount = text + " " + e.Currency
 	}
-	if err := m.send(ctx, mail{e.ID, e.User, template, e.SaleID, e.OrderID, amount}); err != nil {
+	if err := m.send(ctx, mail{e.ID, e.User, template, e.SaleID, e.OrderID, amount, e.PayBy}); err != nil {
 		return fmt.Errorf("send mail %s: %w", e.ID, err) // Lambda repeats it after the lease
 	}
 	_, err = m.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{

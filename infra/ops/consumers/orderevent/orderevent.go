@@ -25,15 +25,18 @@ type Event struct {
 	ClaimID       string    `json:"claimId"`
 	User          string    `json:"user"`
 	State         string    `json:"state"`
-	Payment       string    `json:"payment"`
-	RefundID      string    `json:"refundId"`
-	DisputeID     string    `json:"disputeId"`
-	Dispute       string    `json:"dispute"`
-	ReleasedBy    string    `json:"releasedBy"`
-	Reason        string    `json:"reason"`
-	Amount        int64     `json:"amount"` // in minor units
-	Currency      string    `json:"currency"`
-	Labels        []string  `json:"labels"`
+	// AsksForPayment is of OrderConfirmed, until PayBy; nil if nobody knows it of the order.
+	AsksForPayment *bool     `json:"asksForPayment"`
+	PayBy          time.Time `json:"payBy"`
+	Payment        string    `json:"payment"`
+	RefundID       string    `json:"refundId"`
+	DisputeID      string    `json:"disputeId"`
+	Dispute        string    `json:"dispute"`
+	ReleasedBy     string    `json:"releasedBy"`
+	Reason         string    `json:"reason"`
+	Amount         int64     `json:"amount"` // in minor units
+	Currency       string    `json:"currency"`
+	Labels         []string  `json:"labels"`
 }
 
 // Read reads an event. It ignores members that it does not know, and fails for a newer

@@ -45,11 +45,18 @@ func (w *warehouse) handle(ctx context.Context, delivered events.EventBridgeEven
 	case rank == 0: // not about the state of the order
 		return w.noteMoney(ctx, e)
 	}
+	asks := ""
+	if e.AsksForPayment != nil {
+		asks = strconv.FormatBool(*e.AsksForPayment)
+	}
+	if e.Payment == "" {
+		e.Amount, e.Currency = 0, "" // what is still to be paid
+	}
 	// Of two payments that go back, the same one is kept whichever is heard of first.
-	err = w.update(ctx, e, "SET saleId = :sale, #state = :state, #rank = :rank, since = :since, payment = :payment, amount = :amount, currency = :currency, labels = :labels",
+	err = w.update(ctx, e, "SET saleId = :sale, #state = :state, #rank = :rank, since = :since, payment = :payment, amount = :amount, currency = :currency, asksForPayment = :asks, labels = :labels",
 		"attribute_not_exists(#rank) OR #rank < :rank OR #rank = :rank AND payment > :payment", map[string]string{"#state": "state", "#rank": "rank"}, map[string]types.AttributeValue{
 			":sale": text(e.SaleID), ":state": text(state), ":rank": number(int64(rank)), ":since": text(e.OccurredAt.UTC().Format(time.RFC3339)),
-			":payment": text(e.Payment), ":amount": number(e.Amount), ":currency": text(e.Currency), ":labels": text(strings.Join(e.Labels, ",")),
+			":payment": text(e.Payment), ":amount": number(e.Amount), ":currency": text(e.Currency), ":asks": text(asks), ":labels": text(strings.Join(e.Labels, ",")),
 		})
 	if err != nil {
 		return err
@@ -82,9 +89,13 @@ func (w *warehouse) noteMoney(ctx context.Context, e orderevent.Event) error {
 		map[string]types.AttributeValue{":word": &types.AttributeValueMemberSS{Value: []string{word}}})
 }
 
-// held says why an order is not delivered although it is paid: its money is back, was to go back, or is disputed. Only
+// held says why an order is not delivered: it is not paid, or may not be, because its event does not say whether it must;
+// or it is paid, but its money is back, was to go back, or is disputed. Only
 // a dispute that was won, and never lost, lets it go again: at what was refunded a person looks.
 func held(item map[string]types.AttributeValue) string {
+	if value(item, "state") == "CONFIRMED" {
+		return map[string]string{"true": "unpaid", "": "may-be-unpaid"}[value(item, "asksForPayment")]
+	}
 	about := func(set string) (all [][]string) { // of the payment that has paid the order
 		words, ok := item[set].(*types.AttributeValueMemberSS)
 		if !ok {

@@ -68,6 +68,14 @@ func All() map[string]Life {
 		one.Held = money.held
 		all[name] = one
 	}
+	asks := true
+	unpaid := life("CONFIRMED")
+	unpaid.Held = "unpaid"
+	unpaid.Events[0].AsksForPayment, unpaid.Events[0].PayBy = &asks, Noon.Add(30*time.Minute)
+	unpaid.Events[0].Amount, unpaid.Events[0].Currency = 89900, "CNY"
+	old := life("CONFIRMED")
+	old.Held, old.Events[0].AsksForPayment = "may-be-unpaid", nil
+	all["not paid yet"], all["of an earlier version"] = unpaid, old
 	twice := life("RECALLED", due("pi_2", sale.RefundRecalled), due("pi_1", sale.RefundRecalled))
 	twice.Refunds = 1
 	all["recalled and then paid twice"] = twice
@@ -94,7 +102,7 @@ func Others() []sale.Event {
 
 func life(state string, after ...sale.Event) Life {
 	l := Life{State: state, User: "=1+1;alice"}
-	confirmed := sale.Event{Type: sale.EventConfirmed, ID: fmt.Sprint("OrderConfirmed:", Order), State: sale.Confirmed}
+	confirmed := sale.Event{Type: sale.EventConfirmed, ID: fmt.Sprint("OrderConfirmed:", Order), State: sale.Confirmed, AsksForPayment: new(bool)}
 	for i, e := range append([]sale.Event{confirmed}, after...) {
 		e.SaleID, e.OrderID, e.ClaimID, e.User, e.Labels = "moutai", Order, "C", l.User, "sku=0042"
 		e.OccurredAt = Noon.Add(time.Duration(i) * time.Minute)
