@@ -3,7 +3,7 @@
 # A user's variables (DATA=…, SEED=…) are data. They reach the programs through the environment, and a recipe uses the
 # shell's syntax: "$$DATA", or $${SEED:+-seed "$$SEED"} for an optional flag. Never write $(DATA): make would put the
 # value into the command's text, and the shell would run it.
-override TAKES := DATA FAULTS CONCURRENCY SHOP ISSUER PARAMETERS API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT OPERATE_PORT SHOP_PORT \
+override TAKES := DATA EVENTS_TO EVENTS_SECRET FAULTS CONCURRENCY SHOP ISSUER PARAMETERS API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT OPERATE_PORT SHOP_PORT \
 	WEBHOOK_SECRET PAYMENT_LINK_KEYS ADDRESSES SECRETS STRATEGY SCENARIO SEED SEEDS FIRST JSON SPEED CLIENTS TAG
 # Any other is misspelt, or would replace a part of a command. What AWS's programs read is theirs.
 override GIVEN := $(foreach v,$(filter-out MAKE% -%,$(.VARIABLES)),$(if $(filter command,$(origin $v)),$v))
@@ -46,11 +46,11 @@ export AWS_EC2_METADATA_DISABLED := true
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-run: host ## the system on this machine, in memory, with a demonstration sale open (DATA=folder keeps its data; FAULTS=… CONCURRENCY=… SHOP=1 ISSUER=URL SECRETS=folder PARAMETERS='Name=value …'; ports: API_PORT=3000 LAMBDA_PORT=… DYNAMODB_PORT=… SQS_PORT=… OPERATE_PORT=…)
+run: host ## the system on this machine, in memory, with a demonstration sale open (DATA=folder keeps its data; EVENTS_TO=address EVENTS_SECRET=… FAULTS=… CONCURRENCY=… SHOP=1 ISSUER=URL SECRETS=folder PARAMETERS='Name=value …'; ports: API_PORT=3000 LAMBDA_PORT=… DYNAMODB_PORT=… SQS_PORT=… OPERATE_PORT=…)
 	@exec $(HOST)/local -demo-sale -data "$${DATA-}" $${API_PORT:+-api-port "$$API_PORT"} $${LAMBDA_PORT:+-lambda-port "$$LAMBDA_PORT"} \
 		$${DYNAMODB_PORT:+-dynamodb-port "$$DYNAMODB_PORT"} $${SQS_PORT:+-sqs-port "$$SQS_PORT"} $${OPERATE_PORT:+-operate-port "$$OPERATE_PORT"} \
 		$${SECRETS:+-secrets "$$SECRETS"} $${ISSUER:+-issuer "$$ISSUER"} $${SHOP:+-priced-sale -parameter "PaymentUrl=/_local/shop/$${SHOP_PORT:-3003}?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}"} \
-		$${FAULTS:+-faults "$$FAULTS"} $${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
+		$${EVENTS_TO:+-events-to "$$EVENTS_TO"} $${FAULTS:+-faults "$$FAULTS"} $${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
 
 shop: needs-go ## an example payment page of a shop, for a stack that was started with `make run SHOP=1` (SHOP_PORT=… WEBHOOK_SECRET=… PAYMENT_LINK_KEYS=… ADDRESSES=file)
 	@$(GO_BUILD) -o $(HOST)/shop ./infra/ops/consumers/shop
@@ -160,8 +160,9 @@ release: needs-go ## make the files of a release in .build/release: zips, the co
 host:
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j 2) engine programs
 programs: needs-go
-	@$(GO_BUILD) -o $(HOST)/ ./infra/local ./infra/local/functions ./infra/local/demo ./infra/ops/consumers/shop
+	@$(GO_BUILD) -o $(HOST)/ ./infra/local ./infra/local/functions ./infra/local/demo ./infra/ops/consumers/shop ./infra/ops/consumers/forwarder
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && ln -f $(HOST)/functions $(HOST)/$$f/bootstrap; done
+	@mkdir -p $(HOST)/Forwarder && ln -f $(HOST)/forwarder $(HOST)/Forwarder/bootstrap
 
 needs-go:
 	@bash infra/make/need.sh go

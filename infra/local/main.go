@@ -39,6 +39,8 @@ func main() {
 	f.BoolVar(&o.PricedSale, "priced-sale", false, "with -demo-sale: seed another, which asks for payment")
 	f.StringVar(&o.Issuer, "issuer", "", "the OpenID provider whose tokens the API takes, such as http://127.0.0.1:8080 (none: the stack's own, for anybody)")
 	f.StringVar(&o.Secrets, "secrets", "", "a folder with files of secrets, named like the payment providers whose own they replace")
+	f.StringVar(&o.EventsTo, "events-to", "", "an address of this machine, or with https any, to which every order event is sent as a signed webhook (EVENTS_SECRET: the secret that signs it)")
+	o.EventsSecrets = os.Getenv("EVENTS_SECRET")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
 	pair := func(into map[string]string) func(string) error {
@@ -149,6 +151,9 @@ func welcome(s *stack.Stack, o stack.Options) {
 	}
 	if s.EventLog != "" {
 		fmt.Printf("  events     %s   a line for each order event on the bus\n", s.EventLog)
+	}
+	if o.EventsTo != "" {
+		fmt.Printf("             sent to %s, signed as www.standardwebhooks.com says; tries are in the log of the functions\n", o.EventsTo)
 	}
 	if s.Forgot {
 		fmt.Println("  forgotten  all queued messages and dead letters; within 2 minutes ReconcileFunction sends those of pending orders again")

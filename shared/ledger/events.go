@@ -156,6 +156,17 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 	return cmp.Or(reportItems(refunds), sale.AsInternal(errors.Join(unreadable...)))
 }
 
+// OrderEvents returns the events of an order, in the order of its states, as Events passes them. It fails with
+// sale.OrderNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) OrderEvents(ctx context.Context, id uint64) ([]sale.Event, error) {
+	o, err := l.Order(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := l.Claim(ctx, o.SaleID, o.User)
+	return eventsOfClaim(c), err
+}
+
 // accountsOf returns the accounts of the payments of claims and refunds, as far as one was applied to them.
 func (l *Ledger) accountsOf(ctx context.Context, items []table.Item) ([]table.Item, error) {
 	var keys []table.Item

@@ -2,7 +2,7 @@
 // EventBridge's limits and appends the events that it accepts to a file, one a line, in the
 // form in which a rule's target gets them.
 //
-// It has no rules and no targets, and does not depend on what the events mean. As on AWS, an
+// It has no rules, at most one target, and does not depend on what the events mean. As on AWS, an
 // entry for a bus that does not exist is answered as accepted, and its event goes nowhere.
 package eventbus
 
@@ -43,6 +43,8 @@ type Options struct {
 	Path string
 	// Buses are the names of the event buses.
 	Buses []string
+	// Target, if there is one, is given each recorded event, as the only rule's.
+	Target func(event []byte)
 	// Log receives what a caller is not told.
 	Log *slog.Logger
 }
@@ -292,6 +294,11 @@ func (s *Server) record(events []Event) error {
 		return fmt.Errorf("record events: %w", err)
 	}
 	s.size += int64(lines.Len())
+	if s.o.Target != nil {
+		for line := range bytes.Lines(lines.Bytes()) {
+			s.o.Target(bytes.TrimSpace(line))
+		}
+	}
 	for _, e := range events {
 		s.note(e)
 	}

@@ -45,9 +45,16 @@ func TestAHandleIsForTheLastReceive(t *testing.T) {
 			f.fails("garbage", f.delete(url, &garbage), badHandle)
 		}
 		f.fails("another queue's", f.delete(other, last), badHandle)
-		_, err := f.client.ChangeMessageVisibility(f.Context(), &awssqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: last, VisibilityTimeout: 10})
-		f.fails("another timeout than zero", err, unsupported)
-		time.Sleep(time.Second)
+		hide := func(seconds int32) error {
+			_, err := f.client.ChangeMessageVisibility(f.Context(), &awssqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: last, VisibilityTimeout: seconds})
+			return err
+		}
+		time.Sleep(time.Second / 2)
+		f.fails("more than twelve hours after the receive", hide(12*60*60), "InvalidParameterValue")
+		f.fails("another timeout", hide(12*60*60-1), "")
+		time.Sleep(12*time.Hour - time.Second - time.Nanosecond)
+		f.holds(url, "0", "1", "0")
+		time.Sleep(time.Nanosecond)
 		f.fails("when the timeout has passed", f.makeVisible(url, last), notInFlight)
 		f.fails("a deletion when the timeout has passed", f.delete(url, last), "")
 		f.none(url)

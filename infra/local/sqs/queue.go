@@ -33,6 +33,7 @@ type message struct {
 	visible    time.Time // hidden until then
 	received   bool      // hidden because received, not because delayed
 	first      time.Time // first receive from this queue
+	taken      time.Time // last receive
 	receives   int       // from this queue
 	generation uint64    // of its receipt handles, across all queues
 }

@@ -93,7 +93,7 @@ func (s *Server) take(q *queue, in receiveRequest, now time.Time) (taken []recei
 		}
 		m.receives++
 		m.generation++
-		m.received = true
+		m.received, m.taken = true, now
 		if m.first.IsZero() {
 			m.first = now
 		}
@@ -193,8 +193,10 @@ func (s *Server) deleteMessageBatch(r request) (any, error) {
 	return out, err
 }
 
-// changeVisibility makes a message in flight visible at once. Nobody here keeps one longer
-// than its queue does.
+// longestHidden is how long a message may be hidden, counted from its receive.
+const longestHidden = 12 * time.Hour
+
+// changeVisibility makes a message in flight visible at once, or hides it from now on for so long.
 func (s *Server) changeVisibility(r request) (any, error) {
 	in, err := decode[struct {
 		QueueUrl, ReceiptHandle string
@@ -203,17 +205,18 @@ func (s *Server) changeVisibility(r request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.VisibilityTimeout != 0 {
-		return nil, errUnsupported("a visibility timeout that is changed to another value than 0")
-	}
+	hidden := time.Duration(in.VisibilityTimeout) * time.Second
 	return empty{}, s.with(in.QueueUrl, func(q *queue) error {
 		now := time.Now()
 		m, err := q.find(in.ReceiptHandle)
-		if err == nil && (m == nil || !m.inFlight(now)) {
+		switch {
+		case err != nil:
+		case m == nil || !m.inFlight(now):
 			err = errNotInFlight
-		}
-		if err == nil {
-			q.put(m, now)
+		case hidden < 0 || now.Add(hidden).After(m.taken.Add(longestHidden)):
+			err = errParameter("A message is hidden for at most %v after it was received.", longestHidden)
+		default:
+			q.put(m, now.Add(hidden))
 		}
 		return err
 	})

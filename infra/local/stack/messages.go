@@ -35,6 +35,7 @@ func (s *Stack) startQueues(l net.Listener) error {
 	c := s.given
 	server := sqs.New(sqs.Disorder{Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy})
 	s.onStop(func() error { server.Close(); return nil })
+	s.queues = server
 	s.serve(l, server, loopback.Rules{})
 	for _, q := range s.described.Queues {
 		if err := server.Create(q.Name, q.Attributes); err != nil {
@@ -58,7 +59,7 @@ func (s *Stack) startEventBus() error {
 	s.onStop(func() error { _ = l.Close(); return nil })
 	s.EventBridge, s.EventLog = address(l), filepath.Join(s.o.Data, "events.jsonl")
 	s.bus, err = eventbus.Open(eventbus.Options{
-		Path: s.EventLog, Buses: s.described.Buses, Log: s.o.Log,
+		Path: s.EventLog, Buses: s.described.Buses, Target: s.forwarded(), Log: s.o.Log,
 	})
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ import (
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/loopback"
+	"flashsale/infra/local/sqs"
 	"flashsale/infra/local/template"
 )
 
@@ -63,6 +64,7 @@ type Stack struct {
 	// cloudWatch is the URL of the alarms and the metrics.
 	cloudWatch string
 	bus        *eventbus.Server // nil if no function publishes events
+	queues     *sqs.Server
 	// given are the faults that the stack was started with, injected those in force.
 	given    faults.Config
 	injected atomic.Pointer[faultProxies]
@@ -127,6 +129,9 @@ func (s *Stack) start(ctx context.Context) error {
 	s.API, s.Lambda, s.SQS, s.Operate = address(listeners[0]), address(listeners[1]), address(listeners[2]), address(listeners[3])
 
 	if s.described, err = s.load(nil); err != nil {
+		return err
+	}
+	if err := s.describeForwarder(); err != nil {
 		return err
 	}
 	if s.issuer, err = issuer.Open(s.o.Data, issuer.Options{
@@ -306,6 +311,9 @@ type Options struct {
 	DemoSale, PricedSale bool
 	// Secrets is a folder with files of secrets, named like the providers whose own they replace; empty is none.
 	Secrets string
+	// EventsTo is an address to which every order event is sent as a signed webhook; empty sends none. EventsSecrets
+	// sign them; empty is eventwebhook.LocalSecret.
+	EventsTo, EventsSecrets string
 	// AtOnce is how many executions of a function may run at a time.
 	AtOnce int
 	// Concurrency is the account's Lambda concurrency, invocations that wait for a place included; 0 is

@@ -85,6 +85,8 @@ var flags = map[string]string{
 
 	"drop-poison": "also print and delete messages that no delivery can ever settle",
 	"unknown":     "the refunds due of orders that do not exist, instead of a sale's events",
+	"to":          "`address` of a receiver, with https or of this machine; EVENTS_SECRET has the secret that signs",
+	"type":        "only events of this `type`, such as OrderPaid",
 	"bus":         "`name` or ARN of another event bus",
 }
 

@@ -32,6 +32,8 @@ func choices(flag string) (values []string) {
 		}
 	case "unit":
 		values = []string{string(sale.UnitBack), string(sale.UnitKept)}
+	case "type":
+		values = eventTypes()
 	case "provider":
 		values = webhook.Providers
 	case "for":

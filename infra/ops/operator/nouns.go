@@ -80,7 +80,11 @@ func nouns() []noun {
 			use: "prune SALE", short: "Delete the claims and orders that an archive has", example: "flashsale books prune moutai --file moutai.jsonl", flags: "file dry-run", asks: true,
 			again: "repeat the command with the same file: it deletes what is left", run: prune,
 		}}},
-		{name: "event", short: "Publish events again", group: cli.After.ID, verbs: []verb{{
+		{name: "event", short: "Publish events again, and try a receiver of them", group: cli.After.ID, verbs: []verb{{
+			use: "send", short: "Send test events, or those of an order, to a receiver, each once",
+			example: "flashsale event send --to http://127.0.0.1:8080/orders --type OrderPaid\nflashsale event send --to https://shop.example/orders --order 523415642750058497",
+			flags:   "to order type", again: "repeat the command: who has an event ignores it", run: sendEvents, one: true,
+		}, {
 			use: "republish [SALE]", short: "Publish every event of a sale again, under the same ids", example: "flashsale event republish --sale moutai\nflashsale event republish --unknown",
 			flags: "unknown bus dry-run", again: "repeat the command: who has an event ignores it", run: republish,
 		}}},

@@ -4,7 +4,7 @@
 # its defaults, with everything switched on, and with an existing table and issuers of one's own. What is not installed is named.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
-templates=(template.yaml infra/front.yaml infra/alarms.yaml)
+templates=(template.yaml infra/front.yaml infra/alarms.yaml infra/ops/consumers/forwarder/template.yaml)
 
 lint=$(command -v cfn-lint) || {
 	echo "cfn-lint is not installed: no template was linted (pip install cfn-lint)"

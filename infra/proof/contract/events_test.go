@@ -11,9 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"flashsale/infra/kit/eventwebhook"
+	"flashsale/shared/eventbus"
 )
 
 func openedEvents(t *testing.T) Events {
@@ -31,6 +35,12 @@ func TestEveryEventThatIsPublishedFitsItsSchema(t *testing.T) {
 		got[e["detail-type"].(string)]++
 		if err := schemas.Check(encoded(t, e)); err != nil {
 			t.Errorf("%v: %v", e["detail"], err)
+		}
+	}
+	for _, e := range eventwebhook.Examples(time.UnixMilli(1799668810123)) {
+		got[string(e.Type)]++
+		if err := schemas.Check(encoded(t, delivered(t, string(e.Type), eventbus.Detail(e)))); err != nil || got[string(e.Type)] < 2 {
+			t.Errorf("the test event %+v: %v", e, err)
 		}
 	}
 	want := slices.Sorted(slices.Values(declared(t, "event.go", "EventType")))
