@@ -76,12 +76,13 @@ func workspace(t *testing.T, files ...string) string {
 	return folder
 }
 
-// stack is the local stack of all tests here.
+// stack is the local stack of all tests here, which sends its events to shop.
 var stack = sync.OnceValues(func() (*launch.Stack, error) {
-	s, err := launch.New(launch.Built(root), "")
+	s, err := launch.New(launch.Built(root), "", "-events-to", shop().URL)
 	if err != nil {
 		return nil, err
 	}
+	s.Command.Env = append(s.Command.Env, "EVENTS_SECRET="+eventSecrets)
 	if s.Command.Dir, err = filepath.Abs(root); err != nil {
 		return nil, err
 	}

@@ -5,11 +5,27 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
 const checks = {
+  // Which of the secrets verify a webhook, by each library.
+  async webhook(argument) {
+    const { body, headers, secrets } = JSON.parse(argument), verified = {};
+    for (const library of ["standardwebhooks", "svix"]) {
+      const { Webhook } = await import(library);
+      verified[library] = secrets.map((secret) => {
+        try {
+          new Webhook(secret).verify(body, headers);
+          return true;
+        } catch {
+          return false;
+        }
+      });
+    }
+    return verified;
+  },
   // What the AsyncAPI parser complains about, and each message's type in its schema.
   async messages(path) {
     const { Parser, fromFile } = await import("@asyncapi/parser");
     const { document, diagnostics } = await fromFile(new Parser(), path).parse();
-    const types = document?.allMessages().all().map((m) => [m.id(), m.payload().json().schema.properties["detail-type"].const]);
+    const types = document?.allMessages().all().filter((m) => m.id() !== "Webhook").map((m) => [m.id(), m.payload().json().schema.properties["detail-type"].const]);
     return { problems: diagnostics.filter((d) => d.severity < 2).map((d) => d.message), types: Object.fromEntries(types ?? []) };
   },
   // The same of the parser of references that most tools have, the newest and one before it fetched what an absolute $id names.

@@ -13,7 +13,7 @@ import (
 //go:embed events/*.json asyncapi.yaml
 var eventDocuments embed.FS
 
-// Events are the schemas of the order events, by type. They are safe for concurrent use.
+// Events are the schemas of the order events, by type, and that of a webhook. They are safe for concurrent use.
 type Events map[string]*jsonschema.Schema
 
 // OpenEvents reads the schemas in the folder events. It fails if one is not valid.
@@ -56,4 +56,13 @@ func (e Events) Check(envelope []byte) error {
 		return fmt.Errorf("check event: no schema of the type %q", kind)
 	}
 	return e[kind].Validate(event)
+}
+
+// CheckWebhook checks an event as the forwarder sends it.
+func (e Events) CheckWebhook(payload []byte) error {
+	message, err := jsonschema.UnmarshalJSON(bytes.NewReader(payload))
+	if err != nil {
+		return fmt.Errorf("check webhook: %w", err)
+	}
+	return e["webhook"].Validate(message)
 }

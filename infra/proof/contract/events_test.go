@@ -36,6 +36,13 @@ func TestEveryEventThatIsPublishedFitsItsSchema(t *testing.T) {
 		if err := schemas.Check(encoded(t, e)); err != nil {
 			t.Errorf("%v: %v", e["detail"], err)
 		}
+		message, err := eventwebhook.Read(encoded(t, e))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schemas.CheckWebhook(encoded(t, message)); err != nil {
+			t.Errorf("as a webhook, %v: %v", e["detail"], err)
+		}
 	}
 	for _, e := range eventwebhook.Examples(time.UnixMilli(1799668810123)) {
 		got[string(e.Type)]++
@@ -47,7 +54,7 @@ func TestEveryEventThatIsPublishedFitsItsSchema(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got))); diff != "" {
 		t.Errorf("types (-package sale +published):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(schemas))); diff != "" {
+	if diff := cmp.Diff(append(want, "webhook"), slices.Sorted(maps.Keys(schemas))); diff != "" {
 		t.Errorf("types (-package sale +schemas):\n%s", diff)
 	}
 }
