@@ -61,7 +61,8 @@ type detail struct {
 func Detail(e sale.Event) []byte {
 	d := detail{
 		SchemaVersion: schemaVersion, ID: e.ID, OccurredAt: instant(e.OccurredAt), SaleID: e.SaleID, ClaimID: e.ClaimID,
-		User: e.User, State: e.State, AsksForPayment: e.AsksForPayment, Payment: e.Payment, RefundID: e.RefundID, DisputeID: e.DisputeID, Dispute: e.Dispute,
+		User: e.User, State: e.State, AsksForPayment: e.AsksForPayment,
+		Payment: e.Payment, RefundID: e.RefundID, DisputeID: e.DisputeID, Dispute: e.Dispute,
 		ReleasedBy: e.ReleasedBy, Unit: e.Unit, Reason: e.Reason, Currency: e.Currency, Labels: e.Labels.List(),
 	}
 	if e.OrderID != 0 {

@@ -255,7 +255,8 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 	if terms := c.PaymentTerms; terms.Known {
 		asks := terms.PayWithin > 0
 		if confirmed.AsksForPayment = &asks; asks {
-			confirmed.PayBy, confirmed.Amount, confirmed.Currency = confirmed.OccurredAt.Add(terms.PayWithin), terms.Price, terms.Currency
+			confirmed.PayBy = confirmed.OccurredAt.Add(terms.PayWithin)
+			confirmed.Amount, confirmed.Currency = terms.Price, terms.Currency
 		}
 	}
 	events := []sale.Event{confirmed}

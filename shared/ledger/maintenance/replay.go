@@ -573,7 +573,8 @@ func (p *replay) lacking(
 	}
 	for _, c := range claims {
 		one := p.sales[c.SaleID]
-		c.Labels, c.MinReader, c.Buckets, c.PaymentTerms = one.sale.Labels, one.sale.OrdersReader(), one.sale.Buckets, one.sale.PaymentTerms()
+		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.OrdersReader(), one.sale.Buckets
+		c.PaymentTerms = one.sale.PaymentTerms()
 		if c.ReleasedBy == sale.ByOperator && c.Unit == "" && !one.sale.IsRecalled() {
 			c.ReleasedAt, c.ReleasedBy = time.Time{}, "" // the recall is lost; repeated, it releases the claim
 			p.unreleased[c.OrderID] = true

@@ -290,7 +290,8 @@ func (p *replay) completeHalves(ctx context.Context, halves []half) error {
 			c.User, c.ID = o.User, o.ClaimID
 		}
 		one := p.sales[c.SaleID]
-		c.Labels, c.MinReader, c.Buckets, c.PaymentTerms = one.sale.Labels, one.sale.OrdersReader(), one.sale.Buckets, one.sale.PaymentTerms()
+		c.Labels, c.MinReader, c.Buckets = one.sale.Labels, one.sale.OrdersReader(), one.sale.Buckets
+		c.PaymentTerms = one.sale.PaymentTerms()
 		keys = append(keys, table.ClaimKey(c.SaleID, sale.BucketOf(c.User, c.Buckets), c.User),
 			table.RefundKey(c.SaleID, c.Payment), table.PaymentKey(c.Payment))
 		if c.Unit != "" {
