@@ -41,12 +41,12 @@ LAB_BUILD := $(TELL_GO) -C infra/lab $(BUILD_FLAGS) -o ../../$(HOST)/lab .
 export AWS_EC2_METADATA_DISABLED := true
 
 .PHONY: help run shop demo events flashsale test check prove lab bench screenshots build release clean \
-	prove-stack prove-rules lab-check lab-engines host programs needs-go engine browser clients $(FUNCTIONS:%=build-%)
+	prove-stack prove-rules lab-check lab-engines host programs forwarder needs-go engine browser clients $(FUNCTIONS:%=build-%)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-run: host ## the system on this machine, in memory, with a demonstration sale open (DATA=folder keeps its data; EVENTS_TO=address EVENTS_SECRET=… FAULTS=… CONCURRENCY=… SHOP=1 ISSUER=URL SECRETS=folder PARAMETERS='Name=value …'; ports: API_PORT=3000 LAMBDA_PORT=… DYNAMODB_PORT=… SQS_PORT=… OPERATE_PORT=…)
+run: host $(if $(value EVENTS_TO),forwarder) ## the system on this machine, in memory, with a demonstration sale open (DATA=folder keeps its data; EVENTS_TO=address EVENTS_SECRET=… FAULTS=… CONCURRENCY=… SHOP=1 ISSUER=URL SECRETS=folder PARAMETERS='Name=value …'; ports: API_PORT=3000 LAMBDA_PORT=… DYNAMODB_PORT=… SQS_PORT=… OPERATE_PORT=…)
 	@exec $(HOST)/local -demo-sale -data "$${DATA-}" $${API_PORT:+-api-port "$$API_PORT"} $${LAMBDA_PORT:+-lambda-port "$$LAMBDA_PORT"} \
 		$${DYNAMODB_PORT:+-dynamodb-port "$$DYNAMODB_PORT"} $${SQS_PORT:+-sqs-port "$$SQS_PORT"} $${OPERATE_PORT:+-operate-port "$$OPERATE_PORT"} \
 		$${SECRETS:+-secrets "$$SECRETS"} $${ISSUER:+-issuer "$$ISSUER"} $${SHOP:+-priced-sale -parameter "PaymentUrl=/_local/shop/$${SHOP_PORT:-3003}?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}"} \
@@ -94,7 +94,7 @@ check: host ## test the tools and the local stack, also the ledger on its engine
 prove: ## run the tests in a browser, generated clients, the accidents, kill -9, the mutants, the race detector and the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=2 faults, 100,000 due claims, a draw of a million, the commands of the documents, races in the simulation
 	@$(MAKE) --no-print-directory -j 2 prove-stack prove-rules
 
-prove-stack: host flashsale browser clients
+prove-stack: host flashsale forwarder browser clients
 	$(WATCH) ./infra/proof/system -run '$(PROVED)'
 	$(WATCH) ./infra/proof/clients
 	$(WATCH) ./infra/proof/browser/...
@@ -160,9 +160,11 @@ release: needs-go ## make the files of a release in .build/release: zips, the co
 host:
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j 2) engine programs
 programs: needs-go
-	@$(GO_BUILD) -o $(HOST)/ ./infra/local ./infra/local/functions ./infra/local/demo ./infra/ops/consumers/shop ./infra/ops/consumers/forwarder
+	@$(GO_BUILD) -o $(HOST)/ ./infra/local ./infra/local/functions ./infra/local/demo ./infra/ops/consumers/shop
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && ln -f $(HOST)/functions $(HOST)/$$f/bootstrap; done
-	@mkdir -p $(HOST)/Forwarder && ln -f $(HOST)/forwarder $(HOST)/Forwarder/bootstrap
+
+forwarder: needs-go
+	@$(GO_BUILD) -o $(HOST)/Forwarder/bootstrap ./infra/ops/consumers/forwarder
 
 needs-go:
 	@bash infra/make/need.sh go
