@@ -22,97 +22,6 @@ export const seedOf = (sale, roll, dice) => sha256("flashsale draw 1\0" + sale +
 /** @param {string} seed @param {string} leaf */
 export const rankOf = async (seed, leaf) => (await digestOf(seed, leaf)).slice(0, 32);
 
-const en = {
-  enterSoon: "Entering opens in:",
-  enterSoonDetail: "Public dice decide who may buy. Everybody who enters has the same chance, whenever they enter.",
-  enter: "You can enter the draw.",
-  enterDetail: "Public dice decide who may buy. Everybody who enters until {0} has the same chance.",
-  enterNow: "Enter the draw",
-  entering: "Entering you in the draw …",
-  entered: "You are in the draw. The first call is in:",
-  enteredDetail: "Others may enter until {0}. Then the dice fall, and the first who are drawn may buy from {1} on.",
-  onRoll: "You are on the roll. The first call is in:",
-  onRollDetail: "{0} are on it, and nobody can be added. The first who are drawn may buy from {1} on.",
-  diceAt: "The dice fall at {0}.",
-  diced: "The dice have fallen. The first call is in:",
-  dicedDetail: "The first who are drawn may buy from {1} on. This page then says whether you are one of them.",
-  calling: "The call is about to begin. This page looks again by itself …",
-  called: "It is your turn. A unit is kept for you for:",
-  calledDetail: "A unit is kept for you until {0}. Nobody else can take it before then.",
-  notDrawn: "You are not drawn yet.",
-  notYourTurn: "It is not your turn.",
-  turnOver: "Your turn is over.",
-  turnWas: "Your turn was until {0}.",
-  openCall: "Anybody may order now.",
-  openCallDetail: "Everybody in the draw has been called, and units are left. You get at most one.",
-  notEntered: "Entering is over.",
-  notEnteredDetail: "If units are left when everybody in the draw has been called, anybody may order.",
-  notIn: "You are not in this draw.",
-  notEnteredSignIn: "If you have entered, sign in to see your place.",
-  checking: "Entering is over. This page looks for your entry again by itself …",
-  notOnRoll: "Your entry is not on the roll.",
-  notOnRollDetail: "Keep your entry, and ask the shop.",
-  nextCall: "If units are left, the next call is at {0}.",
-  nextLater: "There is another call as soon as units are left.",
-  lastCall: "There is no further call.",
-  doubt: "What the shop shows does not fit your entry or the roll that this page has kept. Keep the entry, and ask the shop.",
-  entry: "Your entry, kept on this device:\n{0}\nEntered {1}",
-  copy: "Copy the entry",
-  copied: "Copied ✓",
-  place: "You are about number {0} of {1}; {2} have been called.",
-  placeDiced: "You are about number {0} of {1}; {2} can buy in the first call.",
-  diceLink: "The dice: drand’s round {0}",
-  firstCall: "Add the first call to your calendar",
-  laterCall: "Add the next call to your calendar",
-  event: "Call: {0}",
-};
-
-/** @type {typeof en} */
-const zh = {
-  enterSoon: "距报名开始还有：",
-  enterSoonDetail: "谁可以购买由公开的随机数抽签决定。报名不分先后，机会均等。",
-  enter: "现在可以报名参加抽签。",
-  enterDetail: "谁可以购买由公开的随机数抽签决定。在 {0} 之前报名，机会均等。",
-  enterNow: "报名抽签",
-  entering: "正在为您报名……",
-  entered: "您已报名参加抽签，距第一轮购买还有：",
-  enteredDetail: "其他人可在 {0} 之前报名，之后抽签。首批中签者从 {1} 起可以购买。",
-  onRoll: "您已在抽签名单上，距第一轮购买还有：",
-  onRollDetail: "名单共 {0} 人，不再增加。首批中签者从 {1} 起可以购买。",
-  diceAt: "抽签时间：{0}。",
-  diced: "抽签已完成，距第一轮购买还有：",
-  dicedDetail: "首批中签者从 {1} 起可以购买，届时本页面会告诉您是否中签。",
-  calling: "新一轮购买即将开始，本页面会自动再次查看……",
-  called: "轮到您了。为您保留一件，剩余时间：",
-  calledDetail: "为您保留一件至 {0}，在此之前不会被他人买走。",
-  notDrawn: "您尚未中签。",
-  notYourTurn: "还没有轮到您。",
-  turnOver: "您的购买时间已过。",
-  turnWas: "您的购买时间截至 {0}。",
-  openCall: "现在任何人都可以购买。",
-  openCallDetail: "所有报名者均已轮到，仍有余量。每人最多购得一件。",
-  notEntered: "报名已结束。",
-  notEnteredDetail: "如果所有报名者都轮到之后仍有余量，任何人都可以购买。",
-  notIn: "您没有参加本次抽签。",
-  notEnteredSignIn: "如已报名，请登录查看您的结果。",
-  checking: "报名已结束，本页面会自动再次查找您的报名……",
-  notOnRoll: "您的报名不在名单上。",
-  notOnRollDetail: "请保留您的报名凭证，并联系商家。",
-  nextCall: "如有余量，下一轮购买于 {0} 开始。",
-  nextLater: "一有余量，即开始下一轮购买。",
-  lastCall: "此后不再有新一轮购买。",
-  doubt: "商家显示的内容与您的报名凭证或本页面保存的名单不符。请保留报名凭证，并联系商家。",
-  entry: "您的报名凭证，已保存在此设备上：\n{0}\n报名时间：{1}",
-  copy: "复制报名凭证",
-  copied: "已复制 ✓",
-  place: "您大约排在第 {0} 位，共 {1} 人，已轮到 {2} 人。",
-  placeDiced: "您大约排在第 {0} 位，共 {1} 人，第一轮 {2} 人可以购买。",
-  diceLink: "公开的抽签随机数（第 {0} 轮）",
-  firstCall: "将第一轮购买加入日历",
-  laterCall: "将下一轮购买加入日历",
-  event: "购买：{0}",
-};
-
 /** What refusals are called. */
 export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", "entering-not-open": "enterSoon", "entering-closed": "notEntered" };
 
@@ -138,10 +47,9 @@ export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", 
  * @property {() => void} render
  * @property {(id: string, text: string) => HTMLElement} put
  * @property {(id: string, text: string, address: string) => void} putLink
- * @property {(text: string, ...values: (string | number)[]) => string} fill
+ * @property {import("./language.js").Language["say"]} say
  * @property {Intl.DateTimeFormat} dates
- * @property {string} language
- * @property {string} locale
+ * @property {import("./draw-en.js").Words} words
  */
 
 /**
@@ -177,8 +85,7 @@ function userOf(token) {
 }
 
 /** @param {Page} page */
-export function begin({ now, call, own, token, render, put, putLink, fill, dates, language, locale }) {
-  const words = language === "zh" ? zh : en;
+export function begin({ now, call, own, token, render, put, putLink, say, dates, words }) {
   /** @type {Map<string, Place>} By sale. */
   const places = new Map();
   let copied = ""; // the leaf whose entry was copied
@@ -295,7 +202,7 @@ export function begin({ now, call, own, token, render, put, putLink, fill, dates
   function prospect(sale) {
     const next = nextCall(sale);
     if (next >= sale.closes) return words.lastCall;
-    return next > now() ? fill(words.nextCall, dates.format(next)) : words.nextLater;
+    return next > now() ? say(words.nextCall, dates.format(next)) : words.nextLater;
   }
 
   /**
@@ -313,7 +220,7 @@ export function begin({ now, call, own, token, render, put, putLink, fill, dates
     if (called >= entrants || above > share(rank)) return "";
     const number = called + Math.max(1, Math.ceil((share(rank) - above) / (1 - above) * (entrants - called)));
     const [text, of] = called ? [words.place, called] : [words.placeDiced, Math.min(sale.units, entrants)];
-    return of > 0 ? fill(text, ...[number, entrants, of].map((n) => n.toLocaleString(locale))) : "";
+    return of > 0 ? say(text, number, entrants, of) : "";
   }
 
   /** The next call as an entry of a calendar, the same one whenever the call begins: what the link is called, and its address. @param {Sale} sale @param {string} is */
@@ -324,7 +231,7 @@ export function begin({ now, call, own, token, render, put, putLink, fill, dates
     const stamp = (/** @type {number} */ at) => new Date(at).toISOString().replace(/[-:]|\.\d+/g, "");
     // A line has at most 75 octets: 18 characters have at most 72.
     const fold = (/** @type {string} */ line) => (new Blob([line]).size > 75 ? line.replace(/.{18}(?=.)/gu, "$&\r\n ") : line);
-    const title = fill(words.event, sale.name).replace(/[\\,;]/g, "\\$&").replace(/\s+/g, " ");
+    const title = say(words.event, sale.name).replace(/[\\,;]/g, "\\$&").replace(/\s+/g, " ");
     const lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//flashsale", "BEGIN:VEVENT", `UID:${sale.id}-call-${termsOf(sale).calls.length + 1}@${location.host}`, "DTSTAMP:" + stamp(now()), "DTSTART:" + stamp(begins),
       "DTEND:" + stamp(begins + 900000), "SUMMARY:" + title, "URL:" + location.href, "BEGIN:VALARM", "ACTION:DISPLAY", "DESCRIPTION:" + title, "TRIGGER:-PT10M", "END:VALARM", "END:VEVENT", "END:VCALENDAR", ""];
     return [first ? words.firstCall : words.laterCall, "data:text/calendar;charset=utf-8," + encodeURIComponent(lines.map(fold).join("\r\n"))];
@@ -338,18 +245,18 @@ export function begin({ now, call, own, token, render, put, putLink, fill, dates
 
   /** The lines below. @param {Sale} sale @param {string} is */
   function detail(sale, is) {
-    /** @type {Record<string, string>} */
+    /** @type {Record<string, string | import("./words-en.js").Forms>} */
     const all = words;
     const text = all[is + "Detail"] ?? "";
     const turn = turnOf(sale);
     const opens = dates.format(sale.opens);
     const lines = [];
-    if (is === "enter" || is === "entered") lines.push(fill(text, dates.format(termsOf(sale).until), opens));
-    else if (is === "called") lines.push(fill(text, dates.format(turn?.until)));
-    else lines.push(fill(text, Number(sale.draw?.entrants).toLocaleString(locale), opens));
-    if (is === "onRoll" && thrown(sale)) lines.push(fill(words.diceAt, dates.format(thrown(sale))));
+    if (is === "enter" || is === "entered") lines.push(say(text, dates.format(termsOf(sale).until), opens));
+    else if (is === "called") lines.push(say(text, dates.format(turn?.until)));
+    else lines.push(say(text, Number(sale.draw?.entrants), opens));
+    if (is === "onRoll" && thrown(sale)) lines.push(say(words.diceAt, dates.format(thrown(sale))));
     if (["diced", "calling", "notDrawn"].includes(is)) lines.push(standing(sale));
-    if (is === "turnOver" && turn) lines.push(fill(words.turnWas, dates.format(turn.until)));
+    if (is === "turnOver" && turn) lines.push(say(words.turnWas, dates.format(turn.until)));
     if (is === "notEntered" && token()) lines.unshift(words.notIn);
     if (termsOf(sale).last && ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is)) lines.push(prospect(sale));
     if (placeOf(sale).doubt) lines.push(words.doubt);
@@ -359,14 +266,14 @@ export function begin({ now, call, own, token, render, put, putLink, fill, dates
   /** Shows what a draw has besides; nothing of no sale. @param {Sale | undefined} sale @param {string} is */
   function show(sale, is) {
     const { leaf, nonce, enteredAt, user } = sale ? placeOf(sale) : nowhere;
-    put("entry", leaf && fill(words.entry, leaf, dates.format(Date.parse(enteredAt))));
+    put("entry", leaf && say(words.entry, leaf, dates.format(Date.parse(enteredAt))));
     put("copy", !leaf || !navigator.clipboard ? "" : copied === leaf ? words.copied : words.copy).onclick = async () => {
       await navigator.clipboard.writeText(JSON.stringify({ sale: sale?.id, user, nonce, leaf, enteredAt }, null, 1));
       copied = leaf;
       render();
     };
     const { round, seed } = sale?.draw ?? {};
-    putLink("dice", fill(words.diceLink, round), sale && seed && thrown(sale) ? "https://api.drand.sh/v2/beacons/quicknet/rounds/" + Number(round) : "");
+    putLink("dice", say(words.diceLink, String(round)), sale && seed && thrown(sale) ? "https://api.drand.sh/v2/beacons/quicknet/rounds/" + Number(round) : "");
     const [label, address] = sale ? calendar(sale, is) : ["", ""];
     putLink("calendar", label, address);
   }

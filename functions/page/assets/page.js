@@ -3,8 +3,8 @@
 // buyer presses the button.
 
 import { awake, call, now, offline, passing, slept } from "./api.js";
+import { load as loadLanguage } from "./language.js";
 import { available, ended, expire, finish, renew, signIn, signOut, tokenAt, validSale } from "./signin.js";
-import { countdown, dates, fill, language, locale, words } from "./words.js";
 
 /** @typedef {import("./api.js").Answer} Answer */
 
@@ -40,6 +40,11 @@ const minute = 60000;
 /** How often a final state is read as often as one that is not. */
 const doubted = 10;
 
+const buyers = await loadLanguage(navigator.languages);
+const { countdown, dates, day, dir, language, locale, money, say, time } = buyers;
+/** All words; those of a draw are there once its sale is known. @type {import("./language.js").Words & Record<string, any>} */
+const words = { ...buyers.words };
+
 const { sale: saleId = "", group = "" } = document.documentElement.dataset;
 /** The page's own id: of a sale, or of a group of which the buyer chooses one. */
 const pageId = group || saleId;
@@ -53,9 +58,6 @@ const token = () => tokenAt(now());
 
 /** What the page is called before the sale is read. */
 const unread = document.querySelector("[property='og:title']")?.getAttribute("content") || words.page;
-
-/** The words, of which one may be asked for that is not there. @type {Record<string, string>} */
-const all = words;
 
 /** @type {Sale[]} Those of the group, or the one. */
 let sales = [];
@@ -80,7 +82,7 @@ let failed = 0; // how often draw.js did not arrive
 let sought = -Infinity; // by performance.now(), when the claim was asked for
 let moved = false; // the opening is another one than the page has shown
 let trouble = ""; // why the button did nothing
-let cancelling = ""; // what is said about cancelling, as it is called in words.js
+let cancelling = ""; // what is said about cancelling, as it is called in words-en.js
 /** @type {ReturnType<import("./draw.js").begin> | undefined} What a sale with a draw has besides. */
 let lot;
 
@@ -121,25 +123,6 @@ async function repeat(request, quiet = false) {
       await pause(2000 * Math.random());
     }
   }
-}
-
-/** Minor units of the currencies that have not two digits, by ISO 4217: browsers know other numbers for some. */
-const digits = /** @type {Record<string, number>} */ ({});
-for (const [n, codes] of ["BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", "", "", "BHD IQD JOD KWD LYD OMR TND", "CLF UYW"].entries()) {
-  for (const code of codes.split(" ")) digits[code] = n;
-}
-
-/**
- * A sum of money, as the page's language writes it. Only the currency of the buyer's own country has
- * a sign that others have, too.
- * @param {number} amount @param {string} currency
- */
-function money(amount, currency) {
-  const n = digits[currency] ?? 2;
-  const text = (/** @type {"code" | "symbol" | "narrowSymbol"} */ currencyDisplay) =>
-    new Intl.NumberFormat(language, { style: "currency", currency, currencyDisplay, minimumFractionDigits: n, maximumFractionDigits: n }).format(amount / 10 ** n);
-  if (/-[A-Z]{2}$/.test(navigator.language) && currency.startsWith(navigator.language.slice(-2))) return text("narrowSymbol");
-  return text(/^([$¥]|F.?CFA)/.test(text("symbol")) ? "code" : "symbol");
 }
 
 /** An address that is safe to show; "" for any other. @param {unknown} address @param {string} [own] an origin that may be without https */
@@ -264,8 +247,9 @@ async function learn() {
   try {
     // Browsers do not ask again for an address that has failed.
     const script = import("./draw.js" + "?" + failed);
-    const draw = /** @type {typeof import("./draw.js")} */ (await Promise.race([script, pause(15000)]));
-    lot ??= draw.begin({ now, call, own, token, render, put, putLink, fill, dates, language, locale });
+    const [draw, drawWords] = /** @type {[typeof import("./draw.js"), import("./draw-en.js").Words]} */ (
+      await Promise.race([Promise.all([script, buyers.drawWords("?" + failed)]), pause(15000)]));
+    lot ??= draw.begin({ now, call, own, token, render, put, putLink, say, dates, words: drawWords });
     Object.assign(words, lot.words);
     Object.assign(names, draw.names);
     await lot.learn(sale);
@@ -444,7 +428,7 @@ async function cancel() {
 /** The sale's state, which only at the opening is another one than the shop has said. */
 const phase = () => (sale?.state === "NOT_OPEN" && now() >= sale.opens ? "OPEN" : sale?.state ?? "");
 
-/** @type {Record<string, string>} What a final answer or a sale's state is called in words.js. */
+/** @type {Record<string, string>} What a final answer or a sale's state is called in words-en.js. */
 const names = {
   "sale-not-found": "unknown", "group-not-found": "unknown", "invalid-request": "unknown", "sale-not-open": "notOpen", "sale-paused": "paused", "sold-out": "soldOut",
   "sale-closed": "closed", recalled: "recalled", "already-ordered": "elsewhere", "not-eligible": "notEligible", forbidden: "forbidden",
@@ -457,7 +441,7 @@ const claims = { PENDING: "accepted", CONFIRMED: "confirmed", PAID: "paid", EXPI
 /** @type {Record<string, string>} What an order that is being repeated is called. */
 const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open": "early", "not-your-turn": "early" };
 
-/** The state of the page: the name of its line in words.js. */
+/** The state of the page: the name of its line in words-en.js. */
 function state() {
   if (claim && claim.state !== "EXPIRED" && sale?.state === "RECALLED") return "recalledOrder";
   if (payBy()) return now() < payBy() ? "unpaid" : "late";
@@ -484,7 +468,7 @@ const refusals = ["soldOut", "paused", "closed", "recalled", "otherState", "turn
  */
 function button(is) {
   const wanted = orderable.includes(is);
-  const label = sale?.price ? fill(words.orderFor, sale.price) : words.order;
+  const label = sale?.price ? say(words.orderFor, sale.price) : words.order;
   if (is === "signedOut" || (!token() && (wanted || claim || refusals.includes(is)))) {
     return available ? [words.signIn, () => signIn(pageId, at)] : [""];
   }
@@ -492,7 +476,7 @@ function button(is) {
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
   if (is === "stuckOrder" || is === "other") return [words.again, order];
   if (wanted && group && !chosen) return [sized() ? words.chooseSize : words.choose, () => element("sizes").querySelector("input")?.focus()];
-  if (is === "enter" || is === "enterSoon") return [all.enterNow, is === "enter" ? enter : undefined];
+  if (is === "enter" || is === "enterSoon") return [words.enterNow, is === "enter" ? enter : undefined];
   if (is === "paused" && sale?.draw && !orderable.includes(lot?.state(sale, "open") ?? "")) return [""];
   if (wanted && is !== "notOpen") return [label, order];
   return [is === "notOpen" || doing === "sending" ? label : ""];
@@ -504,8 +488,8 @@ const sized = () => sales.every((s) => /(^|\s)(\d[\d.,/½]*|\d?X*[SML])$/i.test(
 /** The line below: what the buyer may do. @param {string} is */
 function detail(is) {
   if (claim && !token()) return words.signedOut;
-  if (is === "unpaid") return fill(words.payBy, dates.format(payBy()));
-  if (already && elsewhere && ["accepted", "reserved", "confirmed", "unpaid", "paid", "held"].includes(is)) return fill(words.alreadyGroup, sale?.name ?? "");
+  if (is === "unpaid") return say(words.payBy, dates.format(payBy()));
+  if (already && elsewhere && ["accepted", "reserved", "confirmed", "unpaid", "paid", "held"].includes(is)) return say(words.alreadyGroup, sale?.name ?? "");
   if (is !== "offline" && offline()) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token() && !available) return words.noSignIn;
   if (["notOpen", "open"].includes(is) && !token()) return words.signInDetail;
@@ -513,13 +497,13 @@ function detail(is) {
   if (is === "open" && group) return words.elsewhereDetail;
   if (is === "soldOut" && sales.some((s) => s.state === "OPEN" && s !== sale)) return words.otherChoice;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
-  return (already && ordering && ["accepted", "confirmed", "held"].includes(is) ? words.already + "\n" : "") + (all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", expired: "endedDetail", cancelled: "endedDetail" }[is] ?? ""] ?? "");
+  return (already && ordering && ["accepted", "confirmed", "held"].includes(is) ? words.already + "\n" : "") + (words[is + "Detail"] ?? words[{ early: "busyDetail", pausedBusy: "busyDetail", expired: "endedDetail", cancelled: "endedDetail" }[is] ?? ""] ?? "");
 }
 
 /** What became of the order's payment, and of others. */
 function refunds() {
-  const said = (/** @type {Record<string, any>} */ { amount, currency, back, refundedAt, state }) => fill(all[state + "Money"] ?? (refundedAt ? words.refunded : words.refundDue),
-    money(amount, currency), new Date(refundedAt).toLocaleDateString(locale, { dateStyle: "long" }), money(back, currency));
+  const said = (/** @type {Record<string, any>} */ { amount, currency, back, refundedAt, state }) => say(words[state + "Money"] ?? (refundedAt ? words.refunded : words.refundDue),
+    money(amount, currency), refundedAt ? day.format(Date.parse(refundedAt)) : "", money(back, currency));
   const others = (claim?.refunds ?? []).map(said), own = claim?.refund ? said(claim.refund) : "";
   return others.includes(own) ? others : [own, ...others];
 }
@@ -527,9 +511,9 @@ function refunds() {
 /** The sale's dates and, as long as nobody buys, its units. */
 function facts() {
   if (!sale || !(sale.closes > sale.opens)) return "";
-  const lines = [fill(words.opens, dates.format(sale.opens)), fill(words.closes, dates.format(sale.closes))];
+  const lines = [say(words.opens, dates.format(sale.opens)), say(words.closes, dates.format(sale.closes))];
   const units = sales.reduce((sum, s) => sum + s.units, 0);
-  if (phase() === "NOT_OPEN" && units > 0) lines.push(fill(sales.some((s) => s.about) ? words.about : words.units, number(units)));
+  if (phase() === "NOT_OPEN" && units > 0) lines.push(say(sales.some((s) => s.about) ? words.about : words.units, units));
   return lines.join("\n");
 }
 
@@ -595,12 +579,8 @@ function renderSale(name, selling) {
   const counted = selling && !group && sale.seeded > 0 && sale.units > 0 && sale.read >= sale.opens ? sale : undefined;
   bar.hidden = !counted;
   [bar.max, bar.value] = [sale.seeded || 1, sale.units || 0];
-  put("left", counted ? fill(counted.about ? words.leftAbout : words.left, number(counted.units), number(counted.seeded), time.format(counted.read)) : "");
+  put("left", counted ? say(counted.about ? words.leftAbout : words.left, counted.units, counted.seeded, time.format(counted.read)) : "");
 }
-
-/** @param {number} n */
-const number = (n) => n.toLocaleString(locale);
-const time = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 /** Shows the sales of the group as one choice. @param {boolean} open whether the buyer may still choose */
 function renderSizes(open) {
@@ -617,8 +597,7 @@ function renderSizes(open) {
       label.innerHTML = '<input type="radio" name="size"><span></span><small></small>';
     }
     const [input, name, left] = /** @type {[HTMLInputElement, HTMLElement, HTMLElement]} */ ([...label.children]);
-    const units = number(s.units);
-    const note = s.state === "OPEN" || s.state === "NOT_OPEN" ? fill(s.about ? words.unitsAbout : words.unitsLeft, units) : all[s.state] ?? "";
+    const note = s.state === "OPEN" || s.state === "NOT_OPEN" ? say(s.about ? words.unitsAbout : words.unitsLeft, s.units) : words[s.state] ?? "";
     write(name, s.name.slice(head.length) || s.name);
     write(left, note);
     label.className = (["OPEN", "NOT_OPEN"].includes(s.state) ? "" : "gone ") + (s.id === chosen ? "chosen" : "");
@@ -647,15 +626,15 @@ function render() {
   element("main").dataset.state = is;
   const name = (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale?.name ?? unread);
   entitle(name);
-  const line = is === "notOpen" && moved && sale ? fill(words.moved, dates.format(sale.opens)) :
-    is === "soldOut" && ordering ? words.missed : fill(all[is] ?? "", is === "other" ? code : String((claim ?? sale)?.state));
-  put("line", (refusals.includes(is) && !token() && available ? (all[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
+  const line = is === "notOpen" && moved && sale ? say(words.moved, dates.format(sale.opens)) :
+    is === "soldOut" && ordering ? words.missed : say(words[is] ?? "", is === "other" ? code : String((claim ?? sale)?.state));
+  put("line", (refusals.includes(is) && !token() && available ? (words[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
   const to = sale && inDraw(is) ? lot?.end(sale, is) ?? NaN : sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : is === "unpaid" ? payBy() : NaN;
   renderClock(is, to - now());
   const won = ["accepted", "confirmed", "paid"].includes(is);
   const held = ["reserved", "unpaid", "called"].includes(is);
   element("panel").className = won ? "won" : held ? "held" : "";
-  put("order", [...(claim && sale ? [sale.name, sale.price] : []), typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : ""].filter(Boolean).join("\n"));
+  put("order", [...(claim && sale ? [sale.name, sale.price] : []), typeof claim?.orderId === "string" ? say(words.orderId, claim.orderId) : ""].filter(Boolean).join("\n"));
   put("detail", [detail(is), ...refunds()].filter(Boolean).join("\n"));
   lot?.show?.(claim ? undefined : sale, is);
   put("facts", facts());
@@ -692,7 +671,7 @@ function renderPayment(unpaid) {
   putLink("pay", words.pay, unpaid ? payAt() : "");
   const can = unpaid && token() !== "";
   const asking = cancelling === "cancelSure";
-  put("ask", !can ? trouble : cancelling ? (asking && (group || sale?.grouped) && words.cancelSureGroup) || all[cancelling] : "");
+  put("ask", !can ? trouble : cancelling ? (asking && (group || sale?.grouped) && words.cancelSureGroup) || words[cancelling] : "");
   const keep = put("cancel", !can || cancelling === "cancelling" ? "" : asking ? words.keep : words.cancel);
   keep.className = asking ? "keep" : "";
   keep.onclick = () => {
@@ -747,7 +726,7 @@ async function callback() {
 }
 
 element("old").hidden = true;
-document.documentElement.lang = language === "zh" ? "zh-CN" : language;
+Object.assign(document.documentElement, { lang: language, dir });
 entitle(unread);
 if (location.pathname === "/signin") callback();
 else if (!validSale(pageId)) {

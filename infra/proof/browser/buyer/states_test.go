@@ -95,7 +95,7 @@ func TestEveryAnswerHasItsLine(t *testing.T) {
 		"success with a number":  {browser.Answer{Status: 202, Body: "7"}, "other", "The shop gave an answer that this page does not understand: HTTP 202", "Try again"},
 		"paused":                 {browser.Problem(409, "sale-paused", "60"), "pausedBusy", "The sale is paused. This page tries again by itself …", "You need not do anything."},
 		"a sale, unknown":        {browser.Problem(404, "sale-not-found", ""), "unknown", "There is no such sale.", ""},
-		"a sale, not open":       {saleIn("NOT_OPEN", 49*time.Hour, ""), "notOpen", "The sale has not opened yet. It opens in:", "120 for sale"},
+		"a sale, not open":       {saleIn("NOT_OPEN", 49*time.Hour, ""), "notOpen", "The sale has not opened yet. It opens in:", "120 units for sale"},
 		"a sale, not open, out":  {saleIn("NOT_OPEN", 49*time.Hour, ""), "notOpen", "The sale has not opened yet. It opens in:", "Sign in now"},
 		"a sale, open":           {saleIn("OPEN", -time.Hour, ""), "open", "The sale is open.", "Order one"},
 		"a sale, open, out":      {saleIn("OPEN", -time.Hour, ""), "open", "The sale is open.", "Sign in now"},
