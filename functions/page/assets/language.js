@@ -4,6 +4,21 @@
 const files = {
   en: () => import("./words-en.js"),
   "zh-CN": () => import("./words-zh-CN.js"),
+  "zh-TW": () => import("./words-zh-TW.js"),
+  ja: () => import("./words-ja.js"),
+  ko: () => import("./words-ko.js"),
+  de: () => import("./words-de.js"),
+  fr: () => import("./words-fr.js"),
+  es: () => import("./words-es.js"),
+  "pt-BR": () => import("./words-pt-BR.js"),
+  it: () => import("./words-it.js"),
+  nl: () => import("./words-nl.js"),
+  pl: () => import("./words-pl.js"),
+  tr: () => import("./words-tr.js"),
+  ar: () => import("./words-ar.js"),
+  id: () => import("./words-id.js"),
+  th: () => import("./words-th.js"),
+  vi: () => import("./words-vi.js"),
 };
 
 /** @typedef {keyof typeof files} Tag */

@@ -111,9 +111,9 @@ export const words = {
   RECALLED: "已召回",
   opens: "开始时间：{0}",
   closes: "结束时间：{0}",
-  units: { other: "共 {0} 件" },
-  about: { other: "共约 {0} 件" },
-  days: { other: "{0} 天 {1}" },
+  units: "共 {0} 件",
+  about: "共约 {0} 件",
+  days: "{0} 天 {1}",
 };
 
 /** @param {string} [again] */
