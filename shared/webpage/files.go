@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Common are the files that every page may refer to.
@@ -26,7 +27,7 @@ type file struct {
 	hash    string // of the text, in the file's public name
 	media   string
 	text    []byte
-	gzipped []byte
+	gzipped func() []byte // compressed when it is asked for first: a page has files that an environment may never serve
 }
 
 // public is the name under which the file is served: page.js as page.HASH.js.
@@ -107,6 +108,17 @@ func shorten(text []byte) (short []byte) {
 	return append(short, text[rest:]...)
 }
 
+// withoutComments does the little that there is to shorten in words: shorten would need longer for those of all languages
+// than for all other scripts, at each cold start.
+func withoutComments(text []byte) (short []byte) {
+	for line := range bytes.Lines(text) {
+		if line[0] != '/' {
+			short = append(short, line...)
+		}
+	}
+	return short
+}
+
 // gap is what a style needs for its readers only.
 var gap = regexp.MustCompile(`\s*([{},;])\s*|(:)\s+|/\*(?s:.*?)\*/\s*`)
 
@@ -136,7 +148,13 @@ func build(source fs.FS, style string) (*template.Template, map[string]file, err
 	if err != nil {
 		return nil, nil, err
 	}
-	page, err := template.New(pageName).Parse(string(text))
+	page, err := template.New(pageName).Funcs(template.FuncMap{"asset": func(name string) (string, error) {
+		f, ok := b.files[name]
+		if !ok {
+			return "", fmt.Errorf("the page does not refer to %s", name)
+		}
+		return "/assets/" + f.public(name), nil
+	}}).Parse(string(text))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +176,10 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 		text = gap.ReplaceAll(text, []byte("$1$2"))
 		text = append(text, b.style...)
 	}
-	if path.Ext(name) == ".js" {
+	switch isScript := path.Ext(name) == ".js"; {
+	case isScript && strings.Contains(name, "-"): // the words of a language, such as words-de.js
+		text = withoutComments(text)
+	case isScript:
 		text = imports.ReplaceAllFunc(text, func(line []byte) []byte {
 			if b.together[string(imports.FindSubmatch(line)[2])] {
 				return imports.ReplaceAll(line, []byte("${1}"+modulesName+"$3"))
@@ -242,7 +263,7 @@ func (b *builder) add(name string) (file, error) {
 	digest := sha256.Sum256(text)
 	f := file{
 		hash: hex.EncodeToString(digest[:])[:hashLength], media: media, text: text,
-		gzipped: compress(text, gzip.BestCompression),
+		gzipped: sync.OnceValue(func() []byte { return compress(text, gzip.BestCompression) }),
 	}
 	b.files[name] = f
 	return f, nil

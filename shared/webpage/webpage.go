@@ -3,7 +3,8 @@
 //
 // page.html is an html/template. A file refers to another one by its plain name, as
 // "/assets/NAME" in HTML and as "./NAME" in scripts and styles; the name is replaced by the
-// hashed one under which the file is served. A page that refers to modules.js gets there, in one
+// hashed one under which the file is served. Where the data of a page choose a file, page.html has {{asset .Name}}: a
+// script must refer to it, too. A page that refers to modules.js gets there, in one
 // file, all scripts that its own one imports: sources of any number cost it one request. Every answer has a
 // policy that forbids what a page does not need.
 package webpage
@@ -44,7 +45,7 @@ type answer struct {
 	media, cache string
 	location     string // of a redirection
 	text         []byte
-	gzipped      []byte // nil: not compressed yet
+	gzipped      func() []byte // nil of a text that is compressed for this answer alone
 }
 
 // Options are what a page's operator may choose.
@@ -128,10 +129,10 @@ func (p *Page) encode(a answer, zip bool) Response {
 		return r
 	}
 	if a.gzipped == nil {
-		a.gzipped = compress(a.text, gzip.DefaultCompression)
+		a.gzipped = func() []byte { return compress(a.text, gzip.DefaultCompression) }
 	}
 	r.Headers["Content-Encoding"] = "gzip"
-	r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString(a.gzipped), true
+	r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString(a.gzipped()), true
 	return r
 }
 

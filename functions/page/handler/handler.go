@@ -103,15 +103,21 @@ func shownID(id string) (shown string, status int) {
 type data struct {
 	webpage.SignIn
 	SaleID, GroupID string // one of them, or none
+	Language        language
 	goods
 }
 
-// html returns the page. One that lacks what it sells is kept nowhere: previews of links would show it for days.
+// html returns the page in the buyer's language. One that lacks what it sells is kept nowhere: previews of links would show it for days.
 func (h *Handler) html(r request, d data, status int, known bool) (response, error) {
-	d.SignIn = h.signIn
+	d.SignIn, d.Language = h.signIn, languageOf(r.Headers["accept-language"])
 	page, err := h.page.HTML(d, status, r.Headers["accept-encoding"])
-	if err == nil && !known {
+	if err != nil {
+		return page, err
+	}
+	page.Headers["Content-Language"] = d.Language.Tag
+	page.Headers["Vary"] += ", Accept-Language"
+	if !known {
 		page.Headers["Cache-Control"] = "no-store"
 	}
-	return page, err
+	return page, nil
 }

@@ -47,6 +47,9 @@ func TestEveryAnswerForbidsWhatThePageDoesNotNeed(t *testing.T) {
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' https://issuer.example; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 			"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer", "Vary": "Accept-Encoding",
 		}
+		if name == "the page" || name == "an unknown sale" {
+			want["Vary"] += ", Accept-Language"
+		}
 		for header, value := range want {
 			if r.Headers[header] != value {
 				t.Errorf("%s: %s is %q, want %q", name, header, r.Headers[header], value)
@@ -71,12 +74,12 @@ func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 
 func TestTheRealPageIsSmallAndWhole(t *testing.T) {
 	shown := goods{Name: "Feitian Moutai", About: strings.Repeat("53 % vol. ", 20), Image: "/moutai.jpg", HasPrice: true}
-	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai", goods: shown}, 37<<9, "draw.js")
+	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai", goods: shown, Language: languageOf("th")}, 18<<10, "draw.js", "draw-")
 	r, page := newFunction(t).get(t, salePage(t, "moutai", "br, gzip"))
 	if !r.IsBase64Encoded || r.Headers["Cache-Control"] != "public, max-age=60" {
 		t.Errorf("it is not compressed, or kept otherwise: %v", r.Headers)
 	}
-	for _, want := range []string{`data-sale="moutai"`, `data-authorize="https://issuer.example/oauth2/authorize"`, `data-token="https://issuer.example/oauth2/token"`, `data-client="client-1"`, `data-scope="openid"`} {
+	for _, want := range []string{`<html lang="en" dir="ltr" `, `data-sale="moutai"`, `data-authorize="https://issuer.example/oauth2/authorize"`, `data-token="https://issuer.example/oauth2/token"`, `data-client="client-1"`, `data-scope="openid"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
