@@ -1,5 +1,5 @@
-// What only a sale with a draw needs: the entry, the roll, the dice and the calls. The page
-// loads it for such a sale. It imports nothing, so that node can test its arithmetic.
+// What only a sale with a draw needs besides: the entry that is kept, whether the roll and the dice fit it, the place and the
+// calendar. A face loads it for such a sale. It imports nothing, so that node can test its arithmetic.
 
 /** @param {string} digits */
 const bytes = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
@@ -22,28 +22,13 @@ export const seedOf = (sale, roll, dice) => sha256("flashsale draw 1\0" + sale +
 /** @param {string} seed @param {string} leaf */
 export const rankOf = async (seed, leaf) => (await digestOf(seed, leaf)).slice(0, 32);
 
-/** What refusals are called. */
-export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", "entering-not-open": "enterSoon", "entering-closed": "notEntered" };
-
-/** @typedef {import("./api.js").Answer} Answer */
+/** @typedef {import("./flashsale.js").State} State @typedef {import("./flashsale.js").Sale} Sale */
 
 /**
- * @typedef {object} Sale of the page's
- * @property {string} id
- * @property {string} name
- * @property {number} units
- * @property {number} opens the first call
- * @property {number} closes
- * @property {number} read when the shop said so
- * @property {Record<string, any>} [draw] as the shop shows it
- */
-
-/**
- * @typedef {object} Page what this module uses of it
- * @property {() => number} now
- * @property {(method: string, path: string) => Promise<Answer>} call
- * @property {(method: string, path: string) => Promise<Answer>} own of the buyer's own
- * @property {() => string} token
+ * @typedef {object} Page what this module uses of a face
+ * @property {import("./flashsale.js").Drop} drop
+ * @property {string} api as the drop's
+ * @property {() => string} token the access token; "" if it is not known
  * @property {() => void} render
  * @property {(id: string, text: string) => HTMLElement} put
  * @property {(id: string, text: string, address: string) => void} putLink
@@ -53,18 +38,13 @@ export const names = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", 
  */
 
 /**
- * @typedef {object} Place the buyer's, of which the first six members are kept on the device
+ * @typedef {object} Kept what is kept on the device of an entry
  * @property {string} leaf "" without an entry
  * @property {string} nonce
  * @property {string} enteredAt
  * @property {string} roll the first digest that was shown of the roll
  * @property {boolean | null} on whether the leaf is on the roll; null before that was seen
- * @property {string} user who entered
- * @property {number} none when the shop knew no entry; 0 before it was asked
- * @property {boolean} looking whether the roll is being read
- * @property {string} rank "" before the dice
- * @property {boolean} doubt whether something does not fit
- * @property {number} late how often nothing new was seen where it was due
+ * @property {string} user who entered; "" if that is not known
  */
 
 /** How long the roll, the dice and the first call take on AWS, at least, from the end of entering. */
@@ -84,134 +64,109 @@ function userOf(token) {
   }
 }
 
+/** The times and calls of a draw. @param {Sale} sale */
+function termsOf({ draw = {}, opensAt, closesAt }) {
+  const [from, until, opens, closes] = [draw.enterFrom, draw.enterUntil, opensAt, closesAt].map(Date.parse);
+  const calls = /** @type {Record<string, any>[]} */ (draw.calls ?? []);
+  const last = calls[calls.length - 1];
+  // The local stack is faster than AWS, and so are the times between two reads.
+  const pace = Math.min(1, (opens - until) / least);
+  // When the next call may begin. A call of nobody does not last.
+  const next = !last ? opens : last.open ? Infinity : Date.parse((last.hi ?? last.lo) === last.lo ? last.from : last.until) + gap * pace;
+  return { from, until, opens, closes, calls, last, pace, next };
+}
+
 /** @param {Page} page */
-export function begin({ now, call, own, token, render, put, putLink, say, dates, words }) {
-  /** @type {Map<string, Place>} By sale. */
+export function begin({ drop, api, token, render, put, putLink, say, dates, words }) {
+  const { now } = drop;
+  const nowhere = { leaf: "", nonce: "", enteredAt: "", roll: "", on: null, user: "" };
+  /** @type {Map<string, Kept>} By sale. */
   const places = new Map();
   let copied = ""; // the leaf whose entry was copied
-  const nowhere = { leaf: "", nonce: "", enteredAt: "", roll: "", on: null, user: "", none: 0, looking: false, rank: "", doubt: false, late: 0 };
+  let examined = ""; // what was examined last
+  let doubt = false; // whether something does not fit
+  let witness = Infinity; // when the roll's digest is looked at
 
   /** @param {Sale} sale */
-  function placeOf({ id }) {
-    const known = places.get(id);
+  function placeOf({ saleId }) {
+    const known = places.get(saleId);
     if (known) return known;
-    /** @type {Place} */
+    /** @type {Kept} */
     const place = { ...nowhere };
     try {
-      const kept = JSON.parse(localStorage.getItem("draw " + id) ?? "");
+      const kept = JSON.parse(localStorage.getItem("draw " + saleId) ?? "");
       if (/^[0-9a-f]{64}$/.test(kept.leaf)) Object.assign(place, kept);
-    } catch {} // there is none that can be read: the shop is asked
-    places.set(id, place);
+    } catch {} // there is none that can be read: the shop has it
+    places.set(saleId, place);
     return place;
   }
 
-  /** @param {Sale} sale @param {Partial<Place>} news */
+  /** @param {Sale} sale @param {Partial<Kept>} news */
   function keep(sale, news) {
     const { leaf, nonce, enteredAt, roll, on, user } = Object.assign(placeOf(sale), news);
     try {
-      localStorage.setItem("draw " + sale.id, JSON.stringify({ leaf, nonce, enteredAt, roll, on, user }));
+      localStorage.setItem("draw " + sale.saleId, JSON.stringify({ leaf, nonce, enteredAt, roll, on, user }));
     } catch {} // the shop has it, too
   }
 
-  /** The times and calls of a draw. @param {Sale} sale */
-  function termsOf({ draw = {}, opens }) {
-    const [from, until] = [draw.enterFrom, draw.enterUntil].map(Date.parse);
-    const calls = /** @type {Record<string, any>[]} */ (draw.calls ?? []).map((c) => ({ ...c, lo: c.lo, hi: c.hi, stock: c.stock, open: c.open === true, from: Date.parse(c.from), until: Date.parse(c.until) }));
-    // The local stack is faster than AWS, and so are the times between two reads.
-    return { from, until, calls, last: calls[calls.length - 1], pace: Math.min(1, (opens - until) / least) };
-  }
-
-  /** The call in which the buyer is: the first one that goes so far. @param {Sale} sale */
-  function turnOf(sale) {
-    const { rank } = placeOf(sale);
-    return rank ? termsOf(sale).calls.find((c) => !c.open && rank <= (c.hi ?? "")) : undefined;
-  }
-
-  /** When the next call may begin. A call of nobody does not last. @param {Sale} sale */
-  function nextCall(sale) {
-    const { last, pace } = termsOf(sale);
-    if (!last) return sale.opens;
-    if (last.open) return Infinity;
-    return ((last.hi ?? last.lo) === last.lo ? last.from : last.until) + gap * pace;
-  }
-
-  /** Takes an entry from the shop's answer. @param {Sale} sale @param {Record<string, any>} body */
-  async function enter(sale, { leaf, nonce, enteredAt }) {
-    const user = userOf(token());
-    keep(sale, { ...nowhere, leaf: String(leaf), nonce: String(nonce), enteredAt: String(enteredAt), user });
-    await learn(sale);
-  }
-
-  /** Finds out what is known of the buyer, by what was read of the sale. @param {Sale} sale */
-  async function learn(sale) {
+  /** Keeps the entry, and examines what the shop shows of the draw, once. @param {State} state */
+  async function examine({ sale, entry }) {
+    if (!sale) return;
     const place = placeOf(sale);
-    const { id, draw = {} } = sale;
     const user = userOf(token());
-    if (user && place.leaf && place.user !== user) Object.assign(place, nowhere); // somebody else's, on the same device
-    const { from, until } = termsOf(sale);
-    // Once more when entering is over: the buyer may have entered on another device.
-    if (token() && !place.leaf && now() >= from && place.none < (now() < until ? 1 : until)) {
-      const a = await own("GET", `/sales/${id}/entries/me`);
-      if (a.code === "entry-not-found") place.none = now();
-      if (!a.code) return enter(sale, a.body);
-    }
+    if (user && place.user && place.user !== user) Object.assign(place, nowhere); // somebody else's, on the same device
+    if (entry && entry.leaf !== place.leaf) keep(sale, { ...nowhere, leaf: String(entry.leaf), nonce: String(entry.nonce), enteredAt: String(entry.enteredAt), user });
+    const { roll, seed, signature } = sale.draw ?? {};
+    const mark = [sale.saleId, place.leaf, roll, seed].join();
+    if (examined === mark) return;
+    examined = mark;
+    doubt = false;
+    // Once between the roll and the dice, so that many people keep the roll's digest before anybody knows the dice.
+    const { until, pace } = termsOf(sale);
+    const [begun, dice] = [Math.max(now(), until), until + pace * least];
+    witness = place.leaf && !roll && begun < dice - pace * gap ? begun + (0.25 + 0.7 * Math.random()) * (dice - begun) : Infinity;
     if (!place.leaf) return;
-    if (draw.roll && !place.roll) keep(sale, { roll: draw.roll });
-    const { leaf, nonce, roll } = place;
-    place.rank = draw.seed ? await rankOf(draw.seed, leaf) : "";
-    place.doubt = (place.user !== "" && leaf !== await leafOf(place.user, nonce)) || (!!draw.roll && draw.roll !== roll) ||
-      (!!draw.seed && draw.seed !== await seedOf(id, roll, await digestOf(draw.signature ?? "")));
-    if (roll) seek(sale);
-  }
-
-  /** Looks once whether the buyer is on the roll. @param {Sale} sale */
-  async function seek(sale) {
-    const place = placeOf(sale);
-    const { leaf } = place;
-    if (place.on !== null || place.looking) return;
-    place.looking = true;
-    const a = await call("GET", `/sales/${sale.id}/roll/${leaf.slice(0, 2)}`);
-    place.looking = false;
-    if (!a.code && Array.isArray(a.body.leaves) && place.leaf === leaf) keep(sale, { on: a.body.leaves.includes(leaf) });
+    if (roll && !place.roll) keep(sale, { roll });
+    const doubts = (place.user !== "" && place.leaf !== await leafOf(place.user, place.nonce)) || (!!roll && roll !== place.roll) ||
+      (!!seed && (seed !== await seedOf(sale.saleId, place.roll, await digestOf(signature ?? "")) || (!!entry?.rank && entry.rank !== await rankOf(seed, place.leaf))));
+    if (examined === mark) doubt = doubts;
+    if (roll && place.on === null) await seek(sale, place.leaf);
     render();
   }
 
-  /** @param {Sale} sale @param {string} is the state without a draw */
-  function state(sale, is) {
-    if (!["notOpen", "open", "otherState"].includes(is)) return is;
-    const { from, until, last } = termsOf(sale);
-    const { leaf, none, on } = placeOf(sale);
-    const turn = turnOf(sale);
-    if (last?.open) return "openCall";
-    if (on === false) return "notOnRoll";
-    // A call may be made longer, so its end is read again before it is announced.
-    if (turn) return sale.read < turn.until ? "called" : "turnOver";
-    if (leaf && !last && now() < sale.opens) return sale.draw?.seed ? "diced" : sale.draw?.roll ? "onRoll" : "entered";
-    if (leaf) return last?.hi ? "notDrawn" : "calling";
-    if (now() < until) return now() < from ? "enterSoon" : "enter";
-    return token() && none < until ? "checking" : "notEntered";
+  /** Looks whether the buyer is on the roll. @param {Sale} sale @param {string} leaf */
+  async function seek(sale, leaf) {
+    try {
+      const { leaves } = await (await fetch(`${api}/sales/${sale.saleId}/roll/${leaf.slice(0, 2)}`, { credentials: "omit" })).json();
+      if (Array.isArray(leaves) && placeOf(sale).leaf === leaf) keep(sale, { on: leaves.includes(leaf) });
+    } catch {
+      examined = ""; // there is no answer: again with the next reading
+    }
   }
 
-  /** Until when the countdown of a state is; NaN if it has none. @param {Sale} sale @param {string} is */
-  function end(sale, is) {
-    if (is === "enterSoon") return termsOf(sale).from;
-    return is === "called" ? turnOf(sale)?.until ?? NaN : ["entered", "onRoll", "diced"].includes(is) ? sale.opens : NaN;
+  /** The state by what is kept on the device, too. @param {State} state */
+  function state({ phase, sale }) {
+    if (!sale?.draw) return phase;
+    const { leaf, on } = placeOf(sale);
+    if (on === false && phase in words && phase !== "openCall") return "notOnRoll";
+    if (!leaf || (phase !== "enter" && phase !== "checking")) return phase;
+    const { last, opens } = termsOf(sale);
+    return last || now() >= opens ? "calling" : sale.draw.seed ? "diced" : sale.draw.roll ? "onRoll" : "entered";
   }
 
   /** What is said of the call after the one that the shop shows. @param {Sale} sale */
   function prospect(sale) {
-    const next = nextCall(sale);
-    if (next >= sale.closes) return words.lastCall;
+    const { next, closes } = termsOf(sale);
+    if (next >= closes) return words.lastCall;
     return next > now() ? say(words.nextCall, dates.format(next)) : words.nextLater;
   }
 
   /**
    * Where the buyer is among all, which the rank tells nearly: ranks are spread evenly, and each
    * call has called as many as there were units. The exact place would take the whole roll.
-   * @param {Sale} sale
+   * @param {Sale} sale @param {string} [rank]
    */
-  function standing(sale) {
-    const { rank } = placeOf(sale);
+  function standing(sale, rank) {
     const entrants = Number(sale.draw?.entrants);
     if (!rank || !(entrants > 0)) return "";
     const share = (/** @type {string} */ hex) => parseInt(hex.slice(0, 12), 16) / 2 ** 48;
@@ -219,20 +174,21 @@ export function begin({ now, call, own, token, render, put, putLink, say, dates,
     for (const c of termsOf(sale).calls) if (c.hi && c.stock) [called, above] = [called + c.stock, share(c.hi)];
     if (called >= entrants || above > share(rank)) return "";
     const number = called + Math.max(1, Math.ceil((share(rank) - above) / (1 - above) * (entrants - called)));
-    const [text, of] = called ? [words.place, called] : [words.placeDiced, Math.min(sale.units, entrants)];
+    const [text, of] = called ? [words.place, called] : [words.placeDiced, Math.min(Number(sale.remaining), entrants)];
     return of > 0 ? say(text, number, entrants, of) : "";
   }
 
   /** The next call as an entry of a calendar, the same one whenever the call begins: what the link is called, and its address. @param {Sale} sale @param {string} is */
   function calendar(sale, is) {
     const first = ["entered", "onRoll", "diced"].includes(is);
-    const begins = first ? sale.opens : ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is) && termsOf(sale).last ? nextCall(sale) : NaN;
-    if (!(begins > now() && begins < sale.closes)) return ["", ""];
+    const { calls, last, next, opens, closes } = termsOf(sale);
+    const begins = first ? opens : ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is) && last ? next : NaN;
+    if (!(begins > now() && begins < closes)) return ["", ""];
     const stamp = (/** @type {number} */ at) => new Date(at).toISOString().replace(/[-:]|\.\d+/g, "");
     // A line has at most 75 octets: 18 characters have at most 72.
     const fold = (/** @type {string} */ line) => (new Blob([line]).size > 75 ? line.replace(/.{18}(?=.)/gu, "$&\r\n ") : line);
-    const title = say(words.event, sale.name).replace(/[\\,;]/g, "\\$&").replace(/\s+/g, " ");
-    const lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//flashsale", "BEGIN:VEVENT", `UID:${sale.id}-call-${termsOf(sale).calls.length + 1}@${location.host}`, "DTSTAMP:" + stamp(now()), "DTSTART:" + stamp(begins),
+    const title = say(words.event, String(sale.name || sale.saleId)).replace(/[\\,;]/g, "\\$&").replace(/\s+/g, " ");
+    const lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//flashsale", "BEGIN:VEVENT", `UID:${sale.saleId}-call-${calls.length + 1}@${location.host}`, "DTSTAMP:" + stamp(now()), "DTSTART:" + stamp(begins),
       "DTEND:" + stamp(begins + 900000), "SUMMARY:" + title, "URL:" + location.href, "BEGIN:VALARM", "ACTION:DISPLAY", "DESCRIPTION:" + title, "TRIGGER:-PT10M", "END:VALARM", "END:VEVENT", "END:VCALENDAR", ""];
     return [first ? words.firstCall : words.laterCall, "data:text/calendar;charset=utf-8," + encodeURIComponent(lines.map(fold).join("\r\n"))];
   }
@@ -240,35 +196,44 @@ export function begin({ now, call, own, token, render, put, putLink, say, dates,
   /** When the dice fall, if that can be told: the local stack has rounds of its own. @param {Sale} sale */
   function thrown(sale) {
     const at = genesis + (Number(sale.draw?.round) - 1) * period;
-    return at > termsOf(sale).until && at < sale.opens ? at : NaN;
+    const { until, opens } = termsOf(sale);
+    return at > until && at < opens ? at : NaN;
   }
 
-  /** The lines below. @param {Sale} sale @param {string} is */
-  function detail(sale, is) {
+  /** The lines below. @param {State} state @param {string} is */
+  function detail({ sale, entry, signedIn }, is) {
+    if (!sale) return "";
     /** @type {Record<string, string | import("./words-en.js").Forms>} */
     const all = words;
     const text = all[is + "Detail"] ?? "";
-    const turn = turnOf(sale);
-    const opens = dates.format(sale.opens);
+    const { until, opens: at, last } = termsOf(sale);
+    const opens = dates.format(at);
+    const turn = entry?.turn && dates.format(Date.parse(entry.turn.until));
     const lines = [];
-    if (is === "enter" || is === "entered") lines.push(say(text, dates.format(termsOf(sale).until), opens));
-    else if (is === "called") lines.push(say(text, dates.format(turn?.until)));
+    if (is === "enter" || is === "entered") lines.push(say(text, dates.format(until), opens));
+    else if (is === "called") lines.push(say(text, turn ?? ""));
     else lines.push(say(text, Number(sale.draw?.entrants), opens));
     if (is === "onRoll" && thrown(sale)) lines.push(say(words.diceAt, dates.format(thrown(sale))));
-    if (["diced", "calling", "notDrawn"].includes(is)) lines.push(standing(sale));
-    if (is === "turnOver" && turn) lines.push(say(words.turnWas, dates.format(turn.until)));
-    if (is === "notEntered" && token()) lines.unshift(words.notIn);
-    if (termsOf(sale).last && ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is)) lines.push(prospect(sale));
-    if (placeOf(sale).doubt) lines.push(words.doubt);
+    if (["diced", "calling", "notDrawn"].includes(is)) lines.push(standing(sale, entry?.rank));
+    if (is === "turnOver" && turn) lines.push(say(words.turnWas, turn));
+    if (is === "notEntered" && signedIn) lines.unshift(words.notIn);
+    if (last && ["notDrawn", "notYourTurn", "turnOver", "notEntered"].includes(is)) lines.push(prospect(sale));
+    if (doubt) lines.push(words.doubt);
     return lines.filter(Boolean).join("\n");
   }
 
-  /** Shows what a draw has besides; nothing of no sale. @param {Sale | undefined} sale @param {string} is */
-  function show(sale, is) {
+  /** Shows what a draw has besides; nothing with an order. @param {State} state @param {string} is */
+  function show(state, is) {
+    const sale = state.claim ? undefined : state.sale;
+    examine(state);
+    if (now() >= witness) {
+      witness = Infinity;
+      drop.refresh();
+    }
     const { leaf, nonce, enteredAt, user } = sale ? placeOf(sale) : nowhere;
     put("entry", leaf && say(words.entry, leaf, dates.format(Date.parse(enteredAt))));
     put("copy", !leaf || !navigator.clipboard ? "" : copied === leaf ? words.copied : words.copy).onclick = async () => {
-      await navigator.clipboard.writeText(JSON.stringify({ sale: sale?.id, user, nonce, leaf, enteredAt }, null, 1));
+      await navigator.clipboard.writeText(JSON.stringify({ sale: sale?.saleId, user, nonce, leaf, enteredAt }, null, 1));
       copied = leaf;
       render();
     };
@@ -278,25 +243,5 @@ export function begin({ now, call, own, token, render, put, putLink, say, dates,
     putLink("calendar", label, address);
   }
 
-  /**
-   * When the sale is to be read again, which pages do at different times: once between the
-   * roll and the dice, so that many people keep the roll's digest before anybody knows the
-   * dice, and once after each call. What is late is looked for ever more rarely.
-   * @param {Sale} sale
-   */
-  function reread(sale) {
-    const { until, pace } = termsOf(sale);
-    const place = placeOf(sale);
-    const [time, random] = [now(), Math.random()];
-    const dice = until + pace * least;
-    const witness = place.leaf ? !sale.draw?.roll : token() && place.none < until && time >= until;
-    const begun = Math.max(time, until);
-    if (witness && begun < dice - pace * gap) return begun + (0.25 + 0.7 * random) * (dice - begun);
-    const next = nextCall(sale);
-    if (next >= sale.closes) return Infinity;
-    if (time < next) place.late = 0;
-    return time < next ? next + pace * (20000 + 100000 * random) : time + pace * gap * (1 + random) * 2 ** Math.min(place.late++, 5);
-  }
-
-  return { words, learn, enter, state, end, detail, show, reread };
+  return { has: (/** @type {string} */ is) => is in words, state, detail, show };
 }

@@ -1,6 +1,613 @@
-// A client of one sale or group without a face: flashsale.d.ts says what it gives.
+// A client of one sale, or of a group, without a face: no words, styles or storage. flashsale.d.ts says what it gives.
+
+/** @typedef {import("./flashsale.js").State} State @typedef {import("./flashsale.js").Phase} Phase @typedef {import("./flashsale.js").Act} Act */
+/** @typedef {"GET" | "POST" | "PUT" | "DELETE"} Method @typedef {Record<string, any>} Fields */
+
+/**
+ * @typedef {object} Answer
+ * @property {number} status 0: there was none, so what happened is unknown
+ * @property {string} code of a problem; "" of a success
+ * @property {Fields} body
+ * @property {number} wait of Retry-After, in milliseconds; 0 without one
+ * @property {string | null} [id] of the request
+ */
+
+/** How often a request is repeated that gets no final answer. */
+const most = 8;
+/** An order that is too early by up to this is sent again at the opening. */
+const soon = 90000;
+/** How often a sale that may change is read while it is seen. What others share is read by all. */
+const minute = 60000;
+/** How often a final state is read as often as one that is not. */
+const doubted = 10;
+/** How long an answer may take. */
+const limit = 15000;
+
+/** The orders that were sent from here, also by another drop. */
+const sent = new Set();
+
+/** No answer. @type {Answer} */
+const silence = { status: 0, code: "busy", body: {}, wait: 0 };
+/** No question. @type {Answer} */
+const none = { ...silence, code: "" };
+
+/** Whether the same request may get another answer soon. @param {Answer} a */
+const passing = ({ status, code }) => !status || status === 429 || status > 499 || /^(busy|internal|sale-paused|too-many-requests|order-pending)$/.test(code);
+
+/** What the next reading of the sale may disprove. Other refusals are about the person. */
+const passed = /^(sale-|sold|recalled|not-your|turn|entering)/;
+/** An order is too early. */
+const early = /^(sale-not-open|not-your-turn)$/;
+
+/** Phases by the code of a refusal, or by a state. @type {Record<string, Phase>} */
+const phases = {
+  "sale-not-found": "unknown", "group-not-found": "unknown", "invalid-request": "unknown", "sale-not-open": "notOpen", "sale-paused": "paused", "sold-out": "soldOut",
+  "sale-closed": "closed", recalled: "recalled", "already-ordered": "elsewhere", "not-eligible": "notEligible", forbidden: "forbidden", unauthorized: "signedOut",
+  "not-your-turn": "notYourTurn", "turn-over": "turnOver", "entering-not-open": "enterSoon", "entering-closed": "notEntered",
+  NOT_OPEN: "notOpen", OPEN: "open", PAUSED: "paused", SOLD_OUT: "soldOut", CLOSED: "closed", RECALLED: "recalled",
+  PENDING: "accepted", CONFIRMED: "confirmed", PAID: "paid", EXPIRED: "expired", CANCELLED: "cancelled",
+};
+
+/** The phases in which an order is possible. */
+const buyable = /^(open|paused|otherState|called|openCall)$/;
+/** The others in which who is not signed in may have ordered, or will order. */
+const signable = /^(notOpen|enter|enterSoon|soldOut|closed|recalled|turnOver|notEntered)$/;
+
+const time = Date.parse;
+/** Spreads what all would do at once. @param {number} n */
+const upTo = (n) => n * Math.random();
+/** Whether a claim may become another one. @param {Fields | undefined} claim */
+const undecided = (claim) => /^(PENDING|CONFIRMED)$/.test(claim?.state);
 
 /** @param {import("./flashsale.js").Options} options @returns {import("./flashsale.js").Drop} */
-export function flashsale({}) {
-  throw new Error("not yet");
+export function flashsale({
+  api, sale: saleId = "", group = "", token = () => "", request = (url, options) => fetch(url, options), seen = () => !globalThis.document?.hidden,
+  tabs = (name) => globalThis.BroadcastChannel && new BroadcastChannel(name),
+}) {
+  // A mini program has hardly any of these.
+  const { location, navigator, AbortController, performance: clock = Date } = globalThis;
+  const base = api.replace(/\/+$/, "");
+  const origin = /^https?:\/\/[^/]+/.exec(base)?.[0] ?? location?.origin;
+  const foreign = location && origin !== location.origin;
+  const name = group || saleId;
+
+  /** @type {Fields[]} */
+  let sales = [];
+  /** @type {Fields | undefined} The one that it is about. */
+  let sale;
+  let chosen = "";
+  /** @type {Fields | undefined} */
+  let claim;
+  let already = false; // the claim was there before the order
+  let elsewhere = ""; // the sale of the group in which the person has an order
+  /** @type {Record<string, Fields>} The entries by sale; missed is when the shop knew of none. */
+  const entries = {};
+  /** @type {Phase | ""} */
+  let doing = name && "loading";
+  /** @type {State["last"]} */
+  let last;
+  /** Of the latest question, and whether it was given up. @type {Answer} */
+  let latest = none;
+  let gaveUp = false;
+  let signedIn = false;
+  let moved = false;
+  let cancelling = "";
+  let reread = Infinity; // when the sale is read again before its opening
+  let due = Infinity; // by the clock, when it is read again if it is seen
+  let since = -Infinity; // by the clock, when it was read
+  let sought = -Infinity; // by the clock, when the claim was asked for
+  let same = 0; // how often it was read in the same state
+  let warm = foreign ? 20000 + upTo(40000) : 0; // how long before the opening the browser asks whether it may order
+
+  // The clock. The shop reads its own before it answers, so an answer's `now` is never ahead when it is received: it is
+  // behind by the way back, and by up to two seconds in a cache. So the largest difference is the best one, and the clock
+  // never goes back. Half of the round trip is not added: most of it may be a cold start, before the clock is read.
+  let offset = NaN;
+  let drift = 0; // how far the date was ahead when the clock was measured
+  const ahead = () => Date.now() - clock.now();
+  const now = () => clock.now() + offset;
+  /** Whether the clock must be measured again: performance.now() may stand still in a sleep. */
+  const slept = () => Math.abs(ahead() - drift) > 1000;
+
+  let life = 0;
+  /** What waits ends with a stop: nothing of before goes on after it. @param {(value?: any) => void} f */
+  const alive = (f, mine = life) => (/** @type {any} */ value) => void (mine === life && f(value));
+  const later = (/** @type {(value?: any) => void} */ f, /** @type {number} */ ms) => setTimeout(alive(f), Math.min(ms, 0x7fffffff));
+  /** @param {number} ms @returns {Promise<any>} */
+  const pause = (ms) => new Promise((done) => later(done, ms));
+  /** @template T @param {Promise<T>} promise @returns {Promise<T>} */
+  const within = (promise) => new Promise((done, fail) => {
+    later(fail, limit);
+    promise.then(alive(done), alive(fail));
+  });
+  /** @type {((value?: any) => void) | undefined} Ends what waits for an act. */
+  let halt;
+
+  let answered = false; // the latest request, and the browser has not lost the network since
+  /** Some browsers say that there is no network while there is one: an answer proves it. */
+  const offline = () => navigator?.onLine === false && !answered;
+  /** @type {((value?: any) => void) | undefined} Ends a wait for the network. */
+  let connected;
+
+  /**
+   * Makes one request. It never fails: no answer is an answer, too.
+   * @param {Method} method @param {string} path @param {string} [bearer] @param {string} [key] @returns {Promise<Answer>}
+   */
+  async function call(method, path, bearer, key) {
+    const stop = AbortController && new AbortController();
+    try {
+      const [{ status, headers }, at, text] = await within((async () => {
+        const r = await request(base + path, {
+          method, credentials: "omit", signal: stop?.signal,
+          headers: { ...(bearer && { Authorization: "Bearer " + bearer }), ...(key && { "Idempotency-Key": key }) },
+          // From another origin a browser would ask first whether it may send the header that this makes.
+          ...(!foreign && { cache: "no-store" }),
+        });
+        return /** @type {const} */ ([r, clock.now(), await r.text()]);
+      })());
+      answered = true;
+      let body;
+      try {
+        body = JSON.parse(text);
+      } catch {} // it has none
+      const fine = body && typeof body === "object";
+      const measured = time(body?.now) - at;
+      if (measured) {
+        // A clock without performance may be set.
+        if (!(offset > measured) || (clock === Date && offset - measured > limit)) offset = measured;
+        drift = ahead();
+      }
+      return {
+        status, body: fine ? body : {}, wait: 1000 * Number(headers.get("Retry-After")) || 0, id: headers.get("Apigw-Requestid"),
+        // What API Gateway answers itself has no code.
+        code: fine && status > 199 && status < 300 ? "" : String(body?.code ?? (status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 429 || status > 499 ? "busy" : "HTTP " + status)),
+      };
+    } catch {
+      stop?.abort();
+      answered = false;
+      return silence;
+    }
+  }
+
+  /**
+   * Makes a request of the person's own, with another token if the first is refused.
+   * @param {Method} method @param {string} path @param {string} [key] @returns {Promise<Answer>}
+   */
+  async function own(method, path, key) {
+    let a = { ...silence, status: 401, code: "unauthorized" };
+    /** @type {string | undefined} */
+    let refused;
+    do {
+      let bearer;
+      try {
+        bearer = await within(Promise.resolve(refused).then(token));
+      } catch {
+        return silence;
+      }
+      signedIn = !!bearer && bearer !== refused;
+      if (!bearer || !signedIn) break;
+      a = await call(method, path, bearer, key);
+      signedIn = a.code !== "unauthorized";
+      [bearer, refused] = [refused, bearer];
+      if (bearer) break;
+    } while (!signedIn);
+    return a;
+  }
+
+  /**
+   * Makes a request until its answer is final, or gives up. Clients repeat at different times,
+   * and never before the shop's Retry-After. Without a network it does not give up.
+   * @param {() => Promise<Answer>} ask @param {boolean} [quiet] whether nothing is shown of it
+   */
+  async function repeat(ask, quiet) {
+    for (let n = 0; ; n++) {
+      const a = await ask();
+      const opening = !quiet && last === "buy" && early.test(a.code) && a.wait && a.wait <= soon;
+      const again = opening || passing(a);
+      if (!quiet) [latest, gaveUp] = [a, !!again && n === most];
+      if (!again || n === most) return a;
+      if (!quiet) publish();
+      if (opening) await pause(a.wait + upTo(500));
+      else if (!offline()) await pause(a.wait + 500 + upTo(Math.min(1000 * 2 ** n, minute / 2)));
+      else {
+        n--;
+        // Some browsers miss the event.
+        await Promise.race([new Promise((done) => (connected = done)), pause(limit + upTo(limit))]);
+        await pause(upTo(2000));
+      }
+    }
+  }
+
+  const path = (/** @type {string} */ rest, id = sale?.saleId ?? saleId) => `/sales/${encodeURIComponent(id)}${rest}`;
+  const look = () => call("GET", group ? "/groups/" + encodeURIComponent(group) : path(""));
+  /** @param {string} [id] */
+  const mine = (id) => own("GET", path("/orders/me", id));
+  const opens = () => time(sale?.opensAt);
+  /** The sale's state, which only at the opening is another one than the shop has said. The first call of a draw opens it. */
+  const said = () => (sale?.state === "NOT_OPEN" || (sale?.state === "WAITING" && !sale.draw?.calls?.length) ? now() >= opens() ? "OPEN" : "NOT_OPEN" : sale?.state ?? "");
+  /** Until when the claim must be paid; NaN if it need not be. */
+  const payBy = () => (claim?.state === "CONFIRMED" ? time(claim.payBy) : NaN);
+  const entry = () => (entries[sale?.saleId] ??= { missed: 0 });
+  /** The call in which the person is: the first that goes so far. A call may be made longer, so the sale says its end. @returns {Fields | undefined} */
+  const turn = () => entry().rank && sale?.draw?.calls?.find((/** @type {Fields} */ c) => !c.open && entry().rank <= (c.hi ?? ""));
+
+  /** @param {Answer} a */
+  function take({ code, body }) {
+    if (code || time(body.now) < time(sale?.now)) return; // an older one that comes later
+    const before = said();
+    sales = group ? (body.sales ?? []).map((/** @type {Fields} */ s) => ({ now: body.now, ...s })) : [{ ...body, saleId }];
+    const kept = claim ? sale?.saleId : chosen;
+    about(sales.find((s) => s.saleId === kept) ?? sales.find((s) => /OPEN/.test(s.state)) ?? sales[0]);
+    same = said() === before ? same + 1 : 0;
+  }
+
+  /** Makes a sale the one that it is about. @param {Fields | undefined} next */
+  function about(next) {
+    const before = next?.saleId === sale?.saleId ? opens() : NaN;
+    moved = next?.saleId === sale?.saleId && moved;
+    sale = next;
+    const left = opens() - now();
+    if (opens() === before) return;
+    moved ||= before > 0;
+    // An opening may be moved, so it is read again before it is announced. Clients do that at different times.
+    reread = left > 10000 ? opens() - (0.2 + upTo(0.6)) * Math.min(left, 150000) : Infinity;
+  }
+
+  /**
+   * Sets when what is seen is read again: every minute or so while the sale sells or the person has an order in it, more
+   * rarely before the opening and when it has been sold out or over for a while, and not before the rush of the opening is
+   * over. An end may be moved, so it is read before it is announced.
+   * @param {number} [asked] how long the shop asks to wait
+   */
+  function plan(asked) {
+    if (!sale) return;
+    const is = said();
+    const held = claim && !/^(EXPIRED|CANCELLED)$/.test(claim.state);
+    const [left, closes] = [opens() - now(), time(sale.closesAt)];
+    const spread = minute + upTo(minute / 2);
+    let wait = (is === "SOLD_OUT" && asked) || spread;
+    if (!held && is === "NOT_OPEN") wait *= 10;
+    if (!held && same >= doubted && (is === "CLOSED" || (is === "SOLD_OUT" && !sale.mayReturn))) wait *= 5;
+    // In a draw there is no rush.
+    if (left > 0 && left < wait) wait = left + (sale.draw ? spread / 3 : spread);
+    if ((!held && is === "RECALLED") || (is === "CLOSED" && now() - closes > 60 * minute && !payBy())) wait = Infinity;
+    for (const end of [closes, time(turn()?.until)]) {
+      if (time(sale.now) < end && end - now() < wait) wait = Math.max(end - now(), 0) + 1000 + upTo(9000);
+    }
+    due = clock.now() + wait;
+  }
+
+  /** Finds out what is known of the person's entry in the draw of the sale, if it has one. */
+  async function learn() {
+    const { enterFrom, enterUntil, roll, seed } = sale?.draw ?? {};
+    const known = entry();
+    const until = time(enterUntil);
+    // Once more when entering is over, as the person may have entered on another device; and for the roll and the dice.
+    if (now() >= time(enterFrom) && (known.leaf ? (roll && known.onRoll === undefined) || (seed && known.onRoll && !known.rank) : known.missed < (now() < until ? 1 : until))) {
+      const a = await own("GET", path("/entries/me"));
+      if (a.code === "entry-not-found") known.leaf ? (known.onRoll = false) : (known.missed = now());
+      else if (!a.code) Object.assign(known, a.body);
+      else if (passing(a)) reread = Math.min(reread, now() + a.wait + minute + upTo(minute));
+    }
+  }
+
+  /** The phase in a draw, by that of a sale without one. @param {Phase} is @returns {Phase} */
+  function inDraw(is) {
+    if (!sale?.draw || !/^(notOpen|open|otherState)$/.test(is)) return is;
+    const { enterFrom, enterUntil, roll, seed, calls = [] } = sale.draw;
+    const { leaf, missed, onRoll } = entry();
+    const call = calls[calls.length - 1];
+    if (call?.open) return "openCall";
+    if (onRoll === false) return "notOnRoll";
+    if (turn()) return time(sale.now) < time(turn()?.until) ? "called" : "turnOver";
+    if (leaf && !call && now() < opens()) return seed ? "diced" : roll ? "onRoll" : "entered";
+    if (leaf) return call?.hi ? "notDrawn" : "calling";
+    if (now() < time(enterUntil)) return now() < time(enterFrom) ? "enterSoon" : "enter";
+    return signedIn && missed < time(enterUntil) ? "checking" : "notEntered";
+  }
+
+  /** @returns {Phase} */
+  function phase() {
+    const { code } = latest;
+    const is = claim?.state;
+    if (is && is !== "EXPIRED" && sale?.state === "RECALLED") return "recalledOrder";
+    if (payBy()) return now() < payBy() ? "unpaid" : "late";
+    // Until the order has its id, nobody knows until when it must be paid.
+    if (sale?.payWithin > 0 && undecided(claim)) return "reserved";
+    if (is) return is === "PAID" && (claim?.refund?.state ?? "part") !== "part" ? "unsettled" : phases[is] ?? "held";
+    if (doing) return doing;
+    if (gaveUp && code && code !== "sale-paused") return last === "buy" ? "stuckOrder" : "stuck";
+    if (!name || (group && !sale && !code)) return "unknown";
+    return inDraw(code === "invalid-request" && sale ? "unfit" : code ? phases[code] ?? "other" : phases[said()] ?? "otherState");
+  }
+
+  /** What is paid, and where: only with https, or at the API's own origin. */
+  function payment() {
+    const to = String(claim?.paymentUrl ?? "");
+    const url = /^\/[^/\\\s]/.test(to) ? origin + to : /^https:\/\/[^/\\\s]/.test(to) || to.startsWith(origin + "/") ? to : "";
+    return { url, by: payBy(), amount: claim?.amount ?? sale?.price, currency: claim?.currency ?? sale?.currency, query: to.split("?")[1] };
+  }
+
+  function view() {
+    const is = phase();
+    const { code, id } = latest;
+    const pay = is === "unpaid" && payment();
+    const opening = said() === "NOT_OPEN" && opens();
+    const can = [
+      group && sale && !claim && doing !== "sending" && "choose",
+      pay && pay.url && "pay",
+      is === "signedOut" || (!signedIn && (claim || buyable.test(is) || signable.test(is))) ? "signIn" :
+        is === "unpaid" ? cancelling !== "sending" && "cancel" :
+        is === "stuck" || (is === "other" && last !== "buy") ? "refresh" :
+        is === "enter" ? (!group || chosen) && is :
+        (/^(stuckOrder|other)$/.test(is) || (buyable.test(is) && (!group || chosen) && (is !== "paused" || buyable.test(inDraw("open"))))) && "buy",
+    ].filter(Boolean);
+    return {
+      phase: is, can, sale, sales, chosen, claim, entry: entry().leaf && { ...entry(), turn: turn() },
+      until: { notOpen: opening, signedOut: opening, unpaid: payBy(), enterSoon: time(sale?.draw?.enterFrom), entered: opens(), onRoll: opens(), diced: opens(), called: time(turn()?.until) }[/** @type {string} */ (is)],
+      retrying: !claim && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : early.test(code) ? "early" : "busy"),
+      offline: offline(), mayReturn: is === "soldOut" && !!sale?.mayReturn, signedIn, last, already, moved, cancelling, elsewhere, code, requestId: code && id, pay,
+    };
+  }
+
+  /** @type {Set<() => void>} */
+  const listeners = new Set();
+  let text = "";
+  let state = /** @type {State} */ ({});
+  function publish() {
+    const shown = JSON.stringify(view(), (_, value) => (value === "" || value === false || value !== value ? undefined : value));
+    if (shown === text) return;
+    state = JSON.parse((text = shown), (_, value) => Object.freeze(value));
+    // One that throws stops nothing here.
+    for (const f of listeners) Promise.resolve().then(() => listeners.has(f) && f());
+  }
+
+  /** Reads the sale, and the person's claim. */
+  async function load() {
+    [due, since] = [Infinity, clock.now()];
+    begin("loading", undefined);
+    take(await repeat(look));
+    if (sale && !latest.code) {
+      await learn();
+      // Nobody waits for a slow answer before they can order. Who has ordered is not refused first.
+      await (/OPEN/.test(said()) ? Promise.race([seek(true), pause(1000)]) : seek());
+    }
+    doing = "";
+    plan();
+    if (gaveUp) due = clock.now() + minute + upTo(minute);
+    publish();
+  }
+
+  /**
+   * Looks for the person's claim. There may be one before an opening that was put off, and in any
+   * sale of the group: the shop says in which.
+   * @param {boolean} [quiet] as for repeat
+   */
+  async function seek(quiet) {
+    sought = clock.now();
+    let id = sale?.saleId;
+    let a = await repeat(() => mine(id), quiet);
+    const other = a.code === "order-not-found" && a.body.saleId;
+    if (sales.some((s) => s.saleId === other)) {
+      id = other;
+      a = await repeat(() => mine(id), quiet);
+    }
+    if ((!quiet && !gaveUp) || (signedIn && latest.code === "unauthorized")) latest = none;
+    if (claim || doing === "sending") return;
+    if (other && id !== other) [latest, elsewhere] = [{ ...none, code: "already-ordered" }, other];
+    if (!a.code) about(sales.find((s) => s.saleId === id));
+    settle(a, true);
+  }
+
+  /** Looks again for a claim that was not there. */
+  const seekAgain = () => void (sale && !claim && !doing && seek(true));
+
+  /** Reads the sale again, and the person's claim; before the opening also later, if there is no answer. */
+  async function again() {
+    if (now() >= reread) reread = Infinity;
+    [due, since] = [Infinity, clock.now()];
+    const a = await look();
+    take(a);
+    if (!a.code) {
+      if (!doing && passed.test(latest.code)) latest = none;
+      await learn();
+    }
+    if (claim) know(await mine()); // the shop may have cancelled it
+    if (passing(a) && said() === "NOT_OPEN") reread = now() + a.wait + 5000 + upTo(5000);
+    plan(a.wait);
+    publish();
+  }
+
+  /** Begins an act. @param {Phase} is @param {State["last"]} act */
+  function begin(is, act) {
+    [doing, last, latest, gaveUp] = [is, act, none, false];
+    publish();
+  }
+
+  /**
+   * Orders one unit. The first order has no Idempotency-Key: to look for one costs the shop a
+   * read for everybody who comes too late. A repeat has the same key in every tab, so that
+   * the shop looks for the person's claim before it refuses.
+   */
+  async function buy() {
+    begin("sending", "buy");
+    const to = path("/orders");
+    const a = await repeat(() => {
+      const key = sent.has(base + to) ? "page" : "";
+      sent.add(base + to);
+      return own("POST", to, key);
+    });
+    if (a.code === "sale-not-open") { // it was put off
+      begin("loading", "buy");
+      await again();
+      // The answer may have come from a cache that has not heard of it yet.
+      if (sale && said() !== "NOT_OPEN" && a.wait) [sale.state, sale.opensAt] = ["NOT_OPEN", new Date(now() + a.wait).toISOString()];
+    }
+    doing = "";
+    if (sale && a.body.mayReturn) sale.mayReturn = true;
+    if (sale && group && a.code === "sold-out") sale.state = "SOLD_OUT";
+    elsewhere = a.code === "already-ordered" && a.body.saleId !== sale?.saleId && !a.body.claim ? a.body.saleId : "";
+    if (sales.some((s) => s.saleId === elsewhere)) {
+      choose(elsewhere);
+      settle(await repeat(() => mine()), true);
+    } else settle(a);
+    plan(a.wait);
+  }
+
+  /** Takes the claim from an answer, if it has one. @param {Answer} a @param {boolean} [old] whether the claim was there before an order */
+  function settle({ code, body, wait }, old) {
+    const exists = code === "already-ordered" && !elsewhere;
+    const found = exists ? body.claim ?? {} : !code && body;
+    if (found && !claim) {
+      [claim, already, latest] = [{ state: "PENDING", ...found }, old || exists, none];
+      if (!old) others?.postMessage("");
+      follow(wait);
+    }
+    publish();
+  }
+
+  /** Asks for the claim while it is pending, or lacks until when to pay. @param {number} wait as the shop said */
+  async function follow(wait) {
+    for (let n = 0; (claim?.state === "PENDING" || phase() === "reserved") && signedIn; n++) {
+      await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, minute)) * (1 + upTo(0.25)));
+      while (!seen()) await pause(1000);
+      const a = await mine();
+      know(a);
+      wait = a.wait;
+      publish();
+    }
+  }
+
+  /**
+   * Takes what an answer says of the claim, and returns it. An answer may be older than the one
+   * before it: what is decided stays so.
+   * @param {Answer} a
+   */
+  function know({ code, body }) {
+    const found = code ? body.claim : body;
+    if (found && (undecided(claim) || !undecided(found))) claim = { ...claim, refund: undefined, ...found };
+    return found;
+  }
+
+  /** Cancels the order. An answer that says why not has the claim, too. */
+  async function cancel() {
+    cancelling = "sending";
+    publish();
+    const a = await repeat(() => own("DELETE", path("/orders/me")));
+    latest = none;
+    cancelling = know(a) ? "" : "failed";
+  }
+
+  /** Enters the person in the draw. To do it again changes nothing. */
+  async function enter() {
+    begin("entering", "enter");
+    const a = await repeat(() => own("PUT", path("/entries/me")));
+    if (!a.code) Object.assign(entry(), a.body);
+    doing = "";
+    await learn();
+  }
+
+  /** @param {string} id */
+  function choose(id) {
+    chosen = id;
+    about(sales.find((s) => s.saleId === id) ?? sale);
+    if (!doing && !claim) latest = none;
+    publish();
+    learn().then(publish);
+  }
+
+  /** Does what can be done now, until it is decided or stopped. @param {Act} act @param {() => Promise<void>} f */
+  const doable = (act, f) => async () => {
+    publish();
+    if (state.can.includes(act)) await Promise.race([f(), new Promise((done) => (halt = done))]);
+    publish();
+    return state;
+  };
+
+  /** Reads the sale again, or what could not be read. */
+  function lookAgain() {
+    if (doing) return;
+    if (last !== "buy" && (gaveUp || !sale || phase() === "other")) load();
+    else if (sale) again();
+  }
+
+  /**
+   * Looks again when it is seen again, if what is shown is half a minute old, or may be paid by now. It measures
+   * the clock, which may have stood still.
+   */
+  function wake() {
+    if (!seen() || !(clock.now() - since > minute / 2 || slept() || payBy())) return;
+    drift = ahead();
+    lookAgain();
+    if (clock.now() - sought > minute) seekAgain();
+  }
+
+  /** Once a second, and at the opening. */
+  function tick() {
+    const left = opens() - now();
+    later(tick, left > 0 ? left % 1000 || 1000 : 1000);
+    if (now() >= reread) again();
+    else if (offset && slept()) wake();
+    else if (clock.now() >= due && seen()) lookAgain();
+    // Before the first order from another origin a browser asks whether it may send it: what it is told here holds then.
+    if (signedIn && left > 0 && left < warm) {
+      warm = 0;
+      own("GET", path("/orders"));
+    }
+    publish();
+  }
+
+  /** @type {import("./flashsale.js").Tabs | undefined} The other tabs with this sale, which may be somebody else's: each asks for its own claim. */
+  let others;
+  /** @param {Event} event */
+  function heard({ type }) {
+    if (type === "offline") answered = false;
+    else wake();
+    if (type === "online") connected?.();
+    publish();
+  }
+  let running = false;
+  const listen = (/** @type {"addEventListener" | "removeEventListener"} */ how) => {
+    for (const type of ["online", "offline", "pageshow", "visibilitychange"]) globalThis[how]?.(type, /** @type {EventListener} */ (heard), true);
+  };
+
+  publish();
+  return {
+    get state() {
+      return state;
+    },
+    initial: state,
+    now,
+    choose,
+    buy: doable("buy", buy),
+    cancel: doable("cancel", cancel),
+    enter: doable("enter", enter),
+    subscribe(f) {
+      listeners.add(f);
+      return () => void listeners.delete(f);
+    },
+    refresh() {
+      connected?.();
+      lookAgain();
+      seekAgain();
+    },
+    start() {
+      if (running || !name) return;
+      running = true;
+      listen("addEventListener");
+      others = tabs?.("claimed " + base + name);
+      if (others) others.onmessage = seekAgain;
+      // The last order may have been sent before a reload.
+      if (globalThis.performance?.getEntriesByType?.("navigation").some((e) => "type" in e && e.type !== "navigate")) sent.add(base + path("/orders"));
+      load();
+      tick();
+    },
+    stop() {
+      running = false;
+      life++;
+      listen("removeEventListener");
+      others?.close();
+      halt?.();
+    },
+  };
 }
