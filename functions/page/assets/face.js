@@ -66,6 +66,8 @@ export function face(root, drop, options) {
   let broken = ""; // the picture that cannot be loaded
   let trouble = ""; // why the button did nothing
   let asking = false; // whether to cancel
+  /** @type {Record<string, string>} When each sale was to open as it was shown first. */
+  const opening = {};
   /** @type {ReturnType<import("./draw.js").begin> | undefined} What a sale with a draw has besides. */
   let lot;
   let arriving = false; // draw.js is
@@ -98,6 +100,8 @@ export function face(root, drop, options) {
       if (!lot) return missing ? "stuck" : "loading";
       return lot.state(s);
     }
+    if (phase === "unknown" && sale) return "unfit";
+    if (phase === "paid" && (claim?.refund?.state ?? "part") !== "part") return "unsettled";
     return phase === "signedOut" || (options.ended?.() && orderable.includes(phase)) ? "signedOut" : phase;
   }
 
@@ -263,7 +267,7 @@ export function face(root, drop, options) {
     const name = (options.group && !s.chosen && !claim && common(sales.map(nameOf)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale ? nameOf(sale) : options.unread ?? words.page);
     options.title?.(name);
     put("name", name);
-    const line = is === "notOpen" && s.moved && sale ? say(words.moved, dates.format(Date.parse(sale.opensAt))) :
+    const line = is === "notOpen" && sale && sale.opensAt !== (opening[sale.saleId] ??= sale.opensAt) ? say(words.moved, dates.format(Date.parse(sale.opensAt))) :
       is === "soldOut" && s.last === "buy" ? words.missed : say(words[is] ?? "", is === "other" ? s.code ?? "" : String((claim ?? sale)?.state));
     put("line", (refusals.includes(is) && !s.signedIn && options.signIn ? (words[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
     renderClock(is, (s.until ?? NaN) - now());

@@ -4,9 +4,6 @@
  */
 export function flashsale(options: Options): Drop;
 
-/** The digits after the point of a currency's amounts by ISO 4217, of which browsers know other numbers: 2 of CNY, 0 of JPY. */
-export function digits(currency: string): number;
-
 export interface Options {
   /** Where the shop's API is, such as `https://api.shop.example`; "" is the page's own origin. */
   api: string;
@@ -80,22 +77,18 @@ export interface State {
   entry?: Entry;
   /** Until when the phase lasts, by the shop's clock in milliseconds since 1970, for a countdown. */
   until?: number;
-  /** When the next call of the draw may begin; absent if there is none, or in a sale without a draw. */
-  next?: number;
   /** Why it is being tried again, while it is. */
   retrying?: "busy" | "paused" | "early" | "offline";
   /** There is no network: what is shown may be old. */
   offline?: boolean;
   /** It is sold out, and units may come back. */
-  mayReturn: boolean;
+  mayReturn?: boolean;
   /** Whether the latest question had a token. */
-  signedIn: boolean;
+  signedIn?: boolean;
   /** The latest act. */
   last?: "buy" | "enter" | "cancel";
   /** The order was there before `buy`. */
   already?: boolean;
-  /** The opening is another one than was shown first. */
-  moved?: boolean;
   /** The cancellation is being sent, or was not confirmed. */
   cancelling?: "sending" | "failed";
   /** The id of the sale of the group, not among `sales`, in which the person has an order. */
@@ -111,15 +104,15 @@ export interface State {
 export type Act = "signIn" | "choose" | "buy" | "enter" | "pay" | "cancel" | "refresh";
 
 export type Phase =
-  // What is known of the sale. otherState is one that this version does not know: see `sale.state`.
+  // What is known of the sale. unknown: there is none, or with a sale: the shop does not take the id of this account. otherState is one that this version does not know: see `sale.state`.
   | "loading" | "unknown" | "notOpen" | "open" | "paused" | "soldOut" | "closed" | "recalled" | "otherState"
   // What becomes of an act. stuck: there is no answer; stuckOrder: the order may have arrived, and `buy` can be pressed again.
   | "sending" | "entering" | "stuck" | "stuckOrder"
-  // Refusals. other is one that this version does not know: see `code`. unfit: the token's `sub` is no user id.
-  | "signedOut" | "notEligible" | "forbidden" | "unfit" | "elsewhere" | "other"
+  // Refusals. other is one that this version does not know: see `code`.
+  | "signedOut" | "notEligible" | "forbidden" | "elsewhere" | "other"
   // The order. reserved: it is to be paid as soon as its id is known; late: the time to pay is over, and nothing is decided yet;
-  // unsettled: the money of a paid order goes back or is disputed; held: a state that this version does not know.
-  | "accepted" | "reserved" | "confirmed" | "unpaid" | "late" | "paid" | "unsettled" | "expired" | "cancelled" | "recalledOrder" | "held"
+  // held: a state that this version does not know. Of money that goes back see `claim.refund`.
+  | "accepted" | "reserved" | "confirmed" | "unpaid" | "late" | "paid" | "expired" | "cancelled" | "recalledOrder" | "held"
   // A draw. checking: whether the person has entered is not known yet; calling: whether it is their turn.
   | "enterSoon" | "enter" | "entered" | "onRoll" | "diced" | "calling" | "called" | "notDrawn" | "notYourTurn" | "turnOver" | "openCall" | "notEntered" | "notOnRoll" | "checking";
 
@@ -175,12 +168,14 @@ export interface Entry {
   leaf: string;
   nonce: string;
   enteredAt: string;
-  /** Absent before the roll. */
+  /** Absent before the roll; who is not on it is `notOnRoll`. */
   onRoll?: boolean;
   /** Absent before the dice. */
   rank?: string;
   /** The call in which this person may buy; `until` is exclusive. */
   turn?: { call: number; from: string; until: string };
+  /** When the next call may begin. */
+  next?: string;
 }
 
 export interface Pay {
@@ -188,7 +183,7 @@ export interface Pay {
   url?: string;
   /** The end of the time to pay, by the shop's clock in milliseconds since 1970. */
   by: number;
-  /** In minor units: see `digits`. */
+  /** In minor units by ISO 4217, of which browsers know other numbers: 5000 is 5,000 of ISK and 5.000 of OMR. */
   amount?: number;
   currency?: string;
   /** What is behind the "?" of `url`, for an app that pays on a page of its own. */

@@ -30,6 +30,8 @@ const sent = new Set();
 const silence = { status: 0, code: "busy", body: {}, wait: 0 };
 /** No question. @type {Answer} */
 const none = { ...silence, code: "" };
+/** What who is not signed in is answered. @type {Answer} */
+const denied = { ...silence, status: 401, code: "unauthorized" };
 
 /** Whether the same request may get another answer soon. @param {Answer} a */
 const passing = ({ status, code }) => !status || status === 429 || status > 499 || /^(busy|internal|sale-paused|too-many-requests|order-pending)$/.test(code);
@@ -56,8 +58,8 @@ const signable = /^(notOpen|enter|enterSoon|soldOut|closed|recalled|turnOver|not
 const time = Date.parse;
 /** Spreads what all would do at once. @param {number} n */
 const upTo = (n) => n * Math.random();
-/** Whether a claim may become another one. @param {Fields | undefined} claim */
-const undecided = (claim) => /^(PENDING|CONFIRMED)$/.test(claim?.state);
+/** Whether a claim may become another one. @param {Fields} claim */
+const undecided = (claim) => /^(PENDING|CONFIRMED)$/.test(claim.state);
 
 /** @param {import("./flashsale.js").Options} options @returns {import("./flashsale.js").Drop} */
 export function flashsale({
@@ -73,11 +75,11 @@ export function flashsale({
 
   /** @type {Fields[]} */
   let sales = [];
-  /** @type {Fields | undefined} The one that it is about. */
-  let sale;
+  /** The one that it is about; without a state before it is read. @type {Fields} */
+  let sale = { saleId };
   let chosen = "";
-  /** @type {Fields | undefined} */
-  let claim;
+  /** Without a state if there is none. @type {Fields} */
+  let claim = {};
   let already = false; // the claim was there before the order
   let elsewhere = ""; // the sale of the group in which the person has an order
   /** @type {Record<string, Fields>} The entries by sale; missed is when the shop knew of none. */
@@ -90,7 +92,6 @@ export function flashsale({
   let latest = none;
   let gaveUp = false;
   let signedIn = false;
-  let moved = false;
   let cancelling = "";
   let reread = Infinity; // when the sale is read again before its opening
   let due = Infinity; // by the clock, when it is read again if it is seen
@@ -160,7 +161,7 @@ export function flashsale({
       return {
         status, body: fine ? body : {}, wait: 1000 * Number(headers.get("Retry-After")) || 0, id: headers.get("Apigw-Requestid"),
         // What API Gateway answers itself has no code.
-        code: fine && status > 199 && status < 300 ? "" : String(body?.code ?? (status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 429 || status > 499 ? "busy" : "HTTP " + status)),
+        code: fine && status > 199 && status < 300 ? "" : String(body?.code ?? { 401: denied.code, 403: "forbidden" }[status] ?? (status === 429 || status > 499 ? "busy" : "HTTP " + status)),
       };
     } catch {
       stop?.abort();
@@ -171,27 +172,18 @@ export function flashsale({
 
   /**
    * Makes a request of the person's own, with another token if the first is refused.
-   * @param {Method} method @param {string} path @param {string} [key] @returns {Promise<Answer>}
+   * @param {Method} method @param {string} path @param {string} [key] @param {string} [refused] the token that was refused @returns {Promise<Answer>}
    */
-  async function own(method, path, key) {
-    let a = { ...silence, status: 401, code: "unauthorized" };
-    /** @type {string | undefined} */
-    let refused;
-    do {
-      let bearer;
-      try {
-        bearer = await within(Promise.resolve(refused).then(token));
-      } catch {
-        return silence;
-      }
-      signedIn = !!bearer && bearer !== refused;
-      if (!bearer || !signedIn) break;
-      a = await call(method, path, bearer, key);
-      signedIn = a.code !== "unauthorized";
-      [bearer, refused] = [refused, bearer];
-      if (bearer) break;
-    } while (!signedIn);
-    return a;
+  async function own(method, path, key, refused) {
+    let bearer;
+    try {
+      bearer = await within(Promise.resolve(refused).then(token));
+    } catch {
+      return silence;
+    }
+    const a = bearer && bearer !== refused ? await call(method, path, bearer, key) : denied;
+    signedIn = a.code !== denied.code;
+    return signedIn || !bearer || refused ? a : own(method, path, key, bearer);
   }
 
   /**
@@ -207,50 +199,46 @@ export function flashsale({
       if (!quiet) [latest, gaveUp] = [a, !!again && n === most];
       if (!again || n === most) return a;
       if (!quiet) publish();
-      if (opening) await pause(a.wait + upTo(500));
-      else if (!offline()) await pause(a.wait + 500 + upTo(Math.min(1000 * 2 ** n, minute / 2)));
-      else {
-        n--;
-        // Some browsers miss the event.
-        await Promise.race([new Promise((done) => (connected = done)), pause(limit + upTo(limit))]);
-        await pause(upTo(2000));
-      }
+      const off = offline();
+      if (off) n--;
+      // Some browsers miss the event that ends a wait for the network.
+      await Promise.race([
+        pause(off ? limit + upTo(limit) : a.wait + (opening ? upTo(500) : 500 + upTo(Math.min(1000 * 2 ** n, minute / 2)))),
+        new Promise((done) => (connected = off ? done : undefined)),
+      ]);
     }
   }
 
-  const path = (/** @type {string} */ rest, id = sale?.saleId ?? saleId) => `/sales/${encodeURIComponent(id)}${rest}`;
+  const path = (/** @type {string} */ rest, id = sale.saleId) => `/sales/${encodeURIComponent(id)}${rest}`;
   const look = () => call("GET", group ? "/groups/" + encodeURIComponent(group) : path(""));
   /** @param {string} [id] */
   const mine = (id) => own("GET", path("/orders/me", id));
-  const opens = () => time(sale?.opensAt);
+  const opens = () => time(sale.opensAt);
   /** The sale's state, which only at the opening is another one than the shop has said. The first call of a draw opens it. */
-  const said = () => (sale?.state === "NOT_OPEN" || (sale?.state === "WAITING" && !sale.draw?.calls?.length) ? now() >= opens() ? "OPEN" : "NOT_OPEN" : sale?.state ?? "");
+  const said = () => (sale.state === "NOT_OPEN" || (sale.state === "WAITING" && !sale.draw?.calls?.length) ? now() >= opens() ? "OPEN" : "NOT_OPEN" : sale.state);
   /** Until when the claim must be paid; NaN if it need not be. */
-  const payBy = () => (claim?.state === "CONFIRMED" ? time(claim.payBy) : NaN);
-  const entry = () => (entries[sale?.saleId] ??= { missed: 0 });
+  const payBy = () => (claim.state === "CONFIRMED" ? time(claim.payBy) : NaN);
+  const entry = () => (entries[sale.saleId] ??= { missed: 0 });
   /** The call in which the person is: the first that goes so far. A call may be made longer, so the sale says its end. @returns {Fields | undefined} */
-  const turn = () => entry().rank && sale?.draw?.calls?.find((/** @type {Fields} */ c) => !c.open && entry().rank <= (c.hi ?? ""));
+  const turn = () => entry().rank && sale.draw?.calls?.find((/** @type {Fields} */ c) => !c.open && entry().rank <= (c.hi ?? ""));
 
   /** @param {Answer} a */
   function take({ code, body }) {
-    if (code || time(body.now) < time(sale?.now)) return; // an older one that comes later
+    if (code || time(body.now) < time(sale.now)) return; // an older one that comes later
     const before = said();
     sales = group ? (body.sales ?? []).map((/** @type {Fields} */ s) => ({ now: body.now, ...s })) : [{ ...body, saleId }];
-    const kept = claim ? sale?.saleId : chosen;
+    const kept = claim.state ? sale.saleId : chosen;
     about(sales.find((s) => s.saleId === kept) ?? sales.find((s) => /OPEN/.test(s.state)) ?? sales[0]);
     same = said() === before ? same + 1 : 0;
   }
 
-  /** Makes a sale the one that it is about. @param {Fields | undefined} next */
-  function about(next) {
-    const before = next?.saleId === sale?.saleId ? opens() : NaN;
-    moved = next?.saleId === sale?.saleId && moved;
+  /** Makes a sale the one that it is about. @param {Fields} [next] */
+  function about(next = sale) {
+    const before = next.saleId === sale.saleId && opens();
     sale = next;
     const left = opens() - now();
-    if (opens() === before) return;
-    moved ||= before > 0;
     // An opening may be moved, so it is read again before it is announced. Clients do that at different times.
-    reread = left > 10000 ? opens() - (0.2 + upTo(0.6)) * Math.min(left, 150000) : Infinity;
+    if (opens() !== before) reread = left > 10000 ? opens() - (0.2 + upTo(0.6)) * Math.min(left, 150000) : Infinity;
   }
 
   /**
@@ -260,9 +248,9 @@ export function flashsale({
    * @param {number} [asked] how long the shop asks to wait
    */
   function plan(asked) {
-    if (!sale) return;
     const is = said();
-    const held = claim && !/^(EXPIRED|CANCELLED)$/.test(claim.state);
+    if (!is) return;
+    const held = claim.state && !/^(EXPIRED|CANCELLED)$/.test(claim.state);
     const [left, closes] = [opens() - now(), time(sale.closesAt)];
     const spread = minute + upTo(minute / 2);
     let wait = (is === "SOLD_OUT" && asked) || spread;
@@ -279,7 +267,7 @@ export function flashsale({
 
   /** Finds out what is known of the person's entry in the draw of the sale, if it has one. */
   async function learn() {
-    const { enterFrom, enterUntil, roll, seed } = sale?.draw ?? {};
+    const { enterFrom, enterUntil, roll, seed } = sale.draw ?? {};
     const known = entry();
     const until = time(enterUntil);
     // Once more when entering is over, as the person may have entered on another device; and for the roll and the dice.
@@ -293,7 +281,7 @@ export function flashsale({
 
   /** The phase in a draw, by that of a sale without one. @param {Phase} is @returns {Phase} */
   function inDraw(is) {
-    if (!sale?.draw || !/^(notOpen|open|otherState)$/.test(is)) return is;
+    if (!sale.draw || !/^(notOpen|open|otherState)$/.test(is)) return is;
     const { enterFrom, enterUntil, roll, seed, calls = [] } = sale.draw;
     const { leaf, missed, onRoll } = entry();
     const call = calls[calls.length - 1];
@@ -309,23 +297,23 @@ export function flashsale({
   /** @returns {Phase} */
   function phase() {
     const { code } = latest;
-    const is = claim?.state;
-    if (is && is !== "EXPIRED" && sale?.state === "RECALLED") return "recalledOrder";
+    const is = claim.state;
+    if (is && is !== "EXPIRED" && sale.state === "RECALLED") return "recalledOrder";
     if (payBy()) return now() < payBy() ? "unpaid" : "late";
     // Until the order has its id, nobody knows until when it must be paid.
-    if (sale?.payWithin > 0 && undecided(claim)) return "reserved";
-    if (is) return is === "PAID" && (claim?.refund?.state ?? "part") !== "part" ? "unsettled" : phases[is] ?? "held";
+    if (sale.payWithin > 0 && undecided(claim)) return "reserved";
+    if (is) return phases[is] ?? "held";
     if (doing) return doing;
     if (gaveUp && code && code !== "sale-paused") return last === "buy" ? "stuckOrder" : "stuck";
-    if (!name || (group && !sale && !code)) return "unknown";
-    return inDraw(code === "invalid-request" && sale ? "unfit" : code ? phases[code] ?? "other" : phases[said()] ?? "otherState");
+    if (!name || (group && !sale.state && !code)) return "unknown";
+    return inDraw(code ? phases[code] ?? "other" : phases[said()] ?? "otherState");
   }
 
   /** What is paid, and where: only with https, or at the API's own origin. */
   function payment() {
-    const to = String(claim?.paymentUrl ?? "");
+    const to = String(claim.paymentUrl ?? "");
     const url = /^\/[^/\\\s]/.test(to) ? origin + to : /^https:\/\/[^/\\\s]/.test(to) || to.startsWith(origin + "/") ? to : "";
-    return { url, by: payBy(), amount: claim?.amount ?? sale?.price, currency: claim?.currency ?? sale?.currency, query: to.split("?")[1] };
+    return { url, by: payBy(), amount: claim.amount, currency: claim.currency, query: to.split("?")[1] };
   }
 
   function view() {
@@ -334,19 +322,19 @@ export function flashsale({
     const pay = is === "unpaid" && payment();
     const opening = said() === "NOT_OPEN" && opens();
     const can = [
-      group && sale && !claim && doing !== "sending" && "choose",
+      group && sale.state && !claim.state && doing !== "sending" && "choose",
       pay && pay.url && "pay",
-      is === "signedOut" || (!signedIn && (claim || buyable.test(is) || signable.test(is))) ? "signIn" :
+      is === "signedOut" || (!signedIn && (claim.state || buyable.test(is) || signable.test(is))) ? "signIn" :
         is === "unpaid" ? cancelling !== "sending" && "cancel" :
         is === "stuck" || (is === "other" && last !== "buy") ? "refresh" :
         is === "enter" ? (!group || chosen) && is :
         (/^(stuckOrder|other)$/.test(is) || (buyable.test(is) && (!group || chosen) && (is !== "paused" || buyable.test(inDraw("open"))))) && "buy",
     ].filter(Boolean);
     return {
-      phase: is, can, sale, sales, chosen, claim, entry: entry().leaf && { ...entry(), turn: turn() },
-      until: { notOpen: opening, signedOut: opening, unpaid: payBy(), enterSoon: time(sale?.draw?.enterFrom), entered: opens(), onRoll: opens(), diced: opens(), called: time(turn()?.until) }[/** @type {string} */ (is)],
-      retrying: !claim && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : early.test(code) ? "early" : "busy"),
-      offline: offline(), mayReturn: is === "soldOut" && !!sale?.mayReturn, signedIn, last, already, moved, cancelling, elsewhere, code, requestId: code && id, pay,
+      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, entry: entry().leaf && { ...entry(), turn: turn() },
+      until: { notOpen: opening, signedOut: opening, unpaid: payBy(), enterSoon: time(sale.draw?.enterFrom), entered: opens(), onRoll: opens(), diced: opens(), called: time(turn()?.until) }[/** @type {string} */ (is)],
+      retrying: !claim.state && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : early.test(code) ? "early" : "busy"),
+      offline: offline(), mayReturn: is === "soldOut" && !!sale.mayReturn, signedIn, last, already, cancelling, elsewhere, code, requestId: code && id, pay,
     };
   }
 
@@ -367,7 +355,7 @@ export function flashsale({
     [due, since] = [Infinity, clock.now()];
     begin("loading", undefined);
     take(await repeat(look));
-    if (sale && !latest.code) {
+    if (sale.state && !latest.code) {
       await learn();
       // Nobody waits for a slow answer before they can order. Who has ordered is not refused first.
       await (/OPEN/.test(said()) ? Promise.race([seek(true), pause(1000)]) : seek());
@@ -385,7 +373,7 @@ export function flashsale({
    */
   async function seek(quiet) {
     sought = clock.now();
-    let id = sale?.saleId;
+    let id = sale.saleId;
     let a = await repeat(() => mine(id), quiet);
     const other = a.code === "order-not-found" && a.body.saleId;
     if (sales.some((s) => s.saleId === other)) {
@@ -393,14 +381,14 @@ export function flashsale({
       a = await repeat(() => mine(id), quiet);
     }
     if ((!quiet && !gaveUp) || (signedIn && latest.code === "unauthorized")) latest = none;
-    if (claim || doing === "sending") return;
+    if (claim.state || doing === "sending") return;
     if (other && id !== other) [latest, elsewhere] = [{ ...none, code: "already-ordered" }, other];
     if (!a.code) about(sales.find((s) => s.saleId === id));
     settle(a, true);
   }
 
   /** Looks again for a claim that was not there. */
-  const seekAgain = () => void (sale && !claim && !doing && seek(true));
+  const seekAgain = () => void (sale.state && !claim.state && !doing && seek(true));
 
   /** Reads the sale again, and the person's claim; before the opening also later, if there is no answer. */
   async function again() {
@@ -412,7 +400,7 @@ export function flashsale({
       if (!doing && passed.test(latest.code)) latest = none;
       await learn();
     }
-    if (claim) know(await mine()); // the shop may have cancelled it
+    if (claim.state) know(await mine()); // the shop may have cancelled it
     if (passing(a) && said() === "NOT_OPEN") reread = now() + a.wait + 5000 + upTo(5000);
     plan(a.wait);
     publish();
@@ -438,15 +426,14 @@ export function flashsale({
       return own("POST", to, key);
     });
     if (a.code === "sale-not-open") { // it was put off
-      begin("loading", "buy");
+      latest = none;
       await again();
       // The answer may have come from a cache that has not heard of it yet.
-      if (sale && said() !== "NOT_OPEN" && a.wait) [sale.state, sale.opensAt] = ["NOT_OPEN", new Date(now() + a.wait).toISOString()];
+      if (said() !== "NOT_OPEN") Object.assign(sale, { state: "NOT_OPEN", opensAt: new Date(now() + a.wait).toISOString() });
     }
     doing = "";
-    if (sale && a.body.mayReturn) sale.mayReturn = true;
-    if (sale && group && a.code === "sold-out") sale.state = "SOLD_OUT";
-    elsewhere = a.code === "already-ordered" && a.body.saleId !== sale?.saleId && !a.body.claim ? a.body.saleId : "";
+    if (a.code === "sold-out") Object.assign(sale, { state: "SOLD_OUT", mayReturn: a.body.mayReturn });
+    elsewhere = a.code === "already-ordered" && a.body.saleId !== sale.saleId && !a.body.claim ? a.body.saleId : "";
     if (sales.some((s) => s.saleId === elsewhere)) {
       choose(elsewhere);
       settle(await repeat(() => mine()), true);
@@ -458,7 +445,7 @@ export function flashsale({
   function settle({ code, body, wait }, old) {
     const exists = code === "already-ordered" && !elsewhere;
     const found = exists ? body.claim ?? {} : !code && body;
-    if (found && !claim) {
+    if (found && !claim.state) {
       [claim, already, latest] = [{ state: "PENDING", ...found }, old || exists, none];
       if (!old) others?.postMessage("");
       follow(wait);
@@ -468,7 +455,7 @@ export function flashsale({
 
   /** Asks for the claim while it is pending, or lacks until when to pay. @param {number} wait as the shop said */
   async function follow(wait) {
-    for (let n = 0; (claim?.state === "PENDING" || phase() === "reserved") && signedIn; n++) {
+    for (let n = 0; (claim.state === "PENDING" || phase() === "reserved") && signedIn; n++) {
       await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, minute)) * (1 + upTo(0.25)));
       while (!seen()) await pause(1000);
       const a = await mine();
@@ -510,8 +497,8 @@ export function flashsale({
   /** @param {string} id */
   function choose(id) {
     chosen = id;
-    about(sales.find((s) => s.saleId === id) ?? sale);
-    if (!doing && !claim) latest = none;
+    about(sales.find((s) => s.saleId === id));
+    if (!doing && !claim.state) latest = none;
     publish();
     learn().then(publish);
   }
@@ -527,8 +514,8 @@ export function flashsale({
   /** Reads the sale again, or what could not be read. */
   function lookAgain() {
     if (doing) return;
-    if (last !== "buy" && (gaveUp || !sale || phase() === "other")) load();
-    else if (sale) again();
+    if (last !== "buy" && (gaveUp || !sale.state || phase() === "other")) load();
+    else if (sale.state) again();
   }
 
   /**
