@@ -15,6 +15,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/js"
 )
 
 // Common are the files that every page may refer to.
@@ -78,34 +81,11 @@ var (
 	ownScript = regexp.MustCompile(`<script type="module" src="/assets/([\w.-]+)">`)
 )
 
-// part is what shorten looks at in a script: a comment, a text, a regular expression, which
-// follows an operator, or blanks. No script here has a template inside of another one.
-var part = regexp.MustCompile(`//[^\n]*|/\*(?s:.*?)\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`(?:[^`\\\\]|\\\\.)*`" +
-	`|[(\[{,;=:&|?!]\s*/(?:[^/*\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])*/|\s+`)
-
-// between are the characters that blanks must keep apart.
-var between = regexp.MustCompile(`^[\w$]{2}|^\+\+|^--`)
-
-// shorten removes the comments, the blanks and the empty lines of a script, which nobody reads in a browser. Its names
-// and its other lines stay, so that an error in one is found in the source.
-func shorten(text []byte) (short []byte) {
-	rest := 0
-	for _, at := range part.FindAllIndex(text, -1) {
-		short = append(short, text[rest:at[0]]...)
-		found := text[at[0]:at[1]]
-		rest = at[1]
-		comment := bytes.HasPrefix(found, []byte("//")) || bytes.HasPrefix(found, []byte("/*"))
-		switch blank := comment || found[0] <= ' '; {
-		case !blank:
-			short = append(short, found...)
-		case len(short) == 0:
-		case bytes.Contains(found, []byte("\n")):
-			short = append(bytes.TrimSuffix(short, []byte("\n")), '\n')
-		case !comment && rest < len(text) && between.Match([]byte{short[len(short)-1], text[rest]}):
-			short = append(short, ' ')
-		}
-	}
-	return append(short, text[rest:]...)
+// shorten removes what a script has for its readers only: comments, blanks, and the names within its functions.
+func shorten(text []byte) ([]byte, error) {
+	var short bytes.Buffer
+	err := (&js.Minifier{Version: 2021}).Minify(minify.New(), &short, bytes.NewReader(text), nil)
+	return short.Bytes(), err
 }
 
 // withoutComments does the little that there is to shorten in words: shorten would need longer for those of all languages
@@ -186,7 +166,9 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 			}
 			return line
 		})
-		text = shorten(text)
+		if text, err = shorten(text); err != nil {
+			return nil, fmt.Errorf("read page: %s: %w", name, err)
+		}
 	}
 	text = references.ReplaceAllFunc(text, func(reference []byte) []byte {
 		target := references.FindSubmatch(reference)[1]
