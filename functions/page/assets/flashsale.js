@@ -39,7 +39,7 @@ const passing = ({ status, code }) => !status || status === 429 || status > 499 
 /** What the next reading of the sale may disprove. Other refusals are about the person. */
 const passed = /^(sale-|sold|recalled|not-your|turn|entering)/;
 /** An order is too early. */
-const early = /^(sale-not-open|not-your-turn)$/;
+const tooEarly = /^(sale-not-open|not-your-turn)$/;
 
 /** Phases by the code of a refusal, or by a state. @type {Record<string, Phase>} */
 const phases = {
@@ -194,7 +194,7 @@ export function flashsale({
   async function repeat(ask, quiet) {
     for (let n = 0; ; n++) {
       const a = await ask();
-      const opening = !quiet && last === "buy" && early.test(a.code) && a.wait && a.wait <= soon;
+      const opening = !quiet && last === "buy" && tooEarly.test(a.code) && a.wait && a.wait <= soon;
       const again = opening || passing(a);
       if (!quiet) [latest, gaveUp] = [a, !!again && n === most];
       if (!again || n === most) return a;
@@ -333,7 +333,7 @@ export function flashsale({
     return {
       phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, entry: entry().leaf && { ...entry(), turn: turn() },
       until: { notOpen: opening, signedOut: opening, unpaid: payBy(), enterSoon: time(sale.draw?.enterFrom), entered: opens(), onRoll: opens(), diced: opens(), called: time(turn()?.until) }[/** @type {string} */ (is)],
-      retrying: !claim.state && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : early.test(code) ? "early" : "busy"),
+      retrying: !claim.state && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : tooEarly.test(code) ? "early" : "busy"),
       offline: offline(), mayReturn: is === "soldOut" && !!sale.mayReturn, signedIn, last, already, cancelling, elsewhere, code, requestId: code && id, pay,
     };
   }
