@@ -104,7 +104,7 @@ export function flashsale({
   // behind by the way back, and by up to two seconds in a cache. So the largest difference is the best one, and the clock
   // never goes back. Half of the round trip is not added: most of it may be a cold start, before the clock is read.
   let offset = NaN;
-  let drift = 0; // how far the date was ahead when the clock was measured
+  let drift = NaN; // how far the date was ahead when the clock was measured
   const ahead = () => Date.now() - clock.now();
   const now = () => clock.now() + offset;
   /** Whether the clock must be measured again: performance.now() may stand still in a sleep. */
@@ -153,7 +153,7 @@ export function flashsale({
       } catch {} // it has none
       const fine = body && typeof body === "object";
       const measured = time(body?.now) - at;
-      if (measured) {
+      if (!isNaN(measured)) {
         // A clock without performance may be set.
         if (!(offset > measured) || (clock === Date && offset - measured > limit)) offset = measured;
         drift = ahead();
@@ -331,7 +331,7 @@ export function flashsale({
         (/^(stuckOrder|other)$/.test(is) || (buyable.test(is) && (!group || chosen) && (is !== "paused" || buyable.test(inDraw("open"))))) && "buy",
     ].filter(Boolean);
     return {
-      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, entry: entry().leaf && { ...entry(), turn: turn() },
+      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, entry: entry().leaf && { ...entry(), missed: "", turn: turn() },
       until: { notOpen: opening, signedOut: opening, unpaid: payBy(), enterSoon: time(sale.draw?.enterFrom), entered: opens(), onRoll: opens(), diced: opens(), called: time(turn()?.until) }[/** @type {string} */ (is)],
       retrying: !claim.state && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : tooEarly.test(code) ? "early" : "busy"),
       offline: offline(), mayReturn: is === "soldOut" && !!sale.mayReturn, signedIn, last, already, cancelling, elsewhere, code, requestId: code && id, pay,
@@ -534,7 +534,7 @@ export function flashsale({
     const left = opens() - now();
     later(tick, left > 0 ? left % 1000 || 1000 : 1000);
     if (now() >= reread) again();
-    else if (offset && slept()) wake();
+    else if (slept()) wake();
     else if (clock.now() >= due && seen()) lookAgain();
     // Before the first order from another origin a browser asks whether it may send it: what it is told here holds then.
     if (signedIn && left > 0 && left < warm) {
