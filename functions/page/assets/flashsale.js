@@ -381,6 +381,7 @@ export function flashsale({
       a = await repeat(() => mine(id), quiet);
     }
     if ((!quiet && !gaveUp) || (signedIn && latest.code === "unauthorized")) latest = none;
+    if (claim.state) know(a);
     if (claim.state || doing === "sending") return;
     if (other && id !== other) [latest, elsewhere] = [{ ...none, code: "already-ordered" }, other];
     if (!a.code) about(sales.find((s) => s.saleId === id));
@@ -514,7 +515,7 @@ export function flashsale({
   /** Reads the sale again, or what could not be read. */
   function lookAgain() {
     if (doing) return;
-    if (last !== "buy" && (gaveUp || !sale.state || phase() === "other")) load();
+    if (last !== "buy" && ((gaveUp && latest.code) || !sale.state || phase() === "other")) load();
     else if (sale.state) again();
   }
 
@@ -586,7 +587,9 @@ export function flashsale({
       if (others) others.onmessage = seekAgain;
       // The last order may have been sent before a reload.
       if (globalThis.performance?.getEntriesByType?.("navigation").some((e) => "type" in e && e.type !== "navigate")) sent.add(base + path("/orders"));
+      cancelling = "";
       load();
+      follow(0);
       tick();
     },
     stop() {

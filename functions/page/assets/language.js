@@ -57,11 +57,11 @@ export function choose(tags) {
   return { language, region, locale: new Intl.Locale(language, region ? { script, region } : {}).toString() };
 }
 
-/** Minor units of the currencies that have not two digits, by ISO 4217: browsers know other numbers for some. */
-const digits = /** @type {Record<string, number>} */ ({});
-for (const [n, codes] of ["BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", "", "", "BHD IQD JOD KWD LYD OMR TND", "CLF UYW"].entries()) {
-  for (const code of codes.split(" ")) digits[code] = n;
-}
+/** The currencies that have not two digits, by ISO 4217, under the number that they have: browsers know others for some. */
+const minor = ["BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", "", "", "BHD IQD JOD KWD LYD OMR TND", "CLF UYW"].map((codes) => codes.split(" "));
+
+/** How many digits of an amount in minor units are behind the point: 5000 is 50.00 CNY, and 5,000 ISK. @param {string} currency by ISO 4217 */
+export const digits = (currency) => (minor.findIndex((codes) => codes.includes(currency)) + 1 || 3) - 1;
 
 /** Signs that several currencies have. */
 const shared = /^([$¥￥]|F.?CFA|kr\.?|Rs\.?)$/;
@@ -110,7 +110,7 @@ export async function load(tags) {
    * @param {number} amount in minor units @param {string} currency by ISO 4217
    */
   function money(amount, currency) {
-    const n = digits[currency] ?? 2;
+    const n = digits(currency);
     const format = (/** @type {"code" | "symbol" | "narrowSymbol"} */ currencyDisplay) =>
       new Intl.NumberFormat(locale, { style: "currency", currency, currencyDisplay, minimumFractionDigits: n, maximumFractionDigits: n });
     const symbol = format("symbol");

@@ -253,6 +253,18 @@ test("it starts, stops and starts again, and asks for nothing after a stop", asy
   assert.equal(calls.length, n);
 });
 
+test("what is pending when it stops is followed when it starts again", async () => {
+  const pending = { claimId: "C", state: "PENDING" };
+  const drop = open({ "GET /sales/s/orders/me": pending });
+  await pass(1);
+  drop.stop();
+  drop.start();
+  await pass(0.5);
+  answers["GET /sales/s/orders/me"] = { ...pending, state: "PAID", orderId: "1" };
+  await pass(5);
+  assert.equal(drop.state.phase, "paid");
+});
+
 test("two drops of a page do not disturb each other", async () => {
   const one = open({ "GET /sales/t": sale({ saleId: "t", state: "RECALLED" }) });
   const other = again({ sale: "t" });
