@@ -85,7 +85,7 @@ var (
 var destructured = regexp.MustCompile(`(?m)^([ \t]*)const ([\[{])`)
 
 // shorten removes what a script has for its readers only: comments, blanks, and the names within its functions. The
-// library moves what takes a value apart in front of the constants before it, also if it needs one of them in a function
+// library moves what takes a value apart in front of the constants before it, also if it needs one of them
 // (findings/minify-moves-destructuring.sh). What is no constant stays where it is.
 func shorten(text []byte) ([]byte, error) {
 	var short bytes.Buffer

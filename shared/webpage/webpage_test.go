@@ -123,8 +123,8 @@ func TestTheStyleIsShortenedAndFollowedByTheShops(t *testing.T) {
 
 func TestAScriptIsShortenedAndMeansTheSame(t *testing.T) {
 	for source, want := range map[string]string{
-		"// one\nexport function double(number) {\n  return 2 * number; // two\n}\n":                                             "export function double(e){return 2*e}",
-		"export function f(a) {\n  const list = a.slice();\n  const { b } = list.find(() => list.length) ?? {};\n  return b;\n}": "export function f(e){const t=e.slice();let{b:n}=t.find(()=>t.length)??{};return n}",
+		"// one\nexport function double(number) {\n  return 2 * number; // two\n}\n":                          "export function double(e){return 2*e}",
+		"export function f(a) {\n  const list = a.slice();\n  const { b } = (list ?? [])[0];\n  return b;\n}": "export function f(e){const t=e.slice();let{b:n}=(t??[])[0];return n}",
 	} {
 		if got, err := shorten([]byte(source)); string(got) != want || err != nil {
 			t.Errorf("%q becomes %q (%v), want %q", source, got, err, want)
