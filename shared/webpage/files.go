@@ -30,7 +30,7 @@ type file struct {
 	hash    string // of the text, in the file's public name
 	media   string
 	text    []byte
-	gzipped func() []byte // compressed when it is asked for first: a page has files that an environment may never serve
+	gzipped func() []byte // compressed when it is asked for first: many files are never served
 }
 
 // public is the name under which the file is served: page.js as page.HASH.js.
@@ -94,8 +94,8 @@ func shorten(text []byte) ([]byte, error) {
 	return short.Bytes(), err
 }
 
-// withoutComments does the little that there is to shorten in words: shorten would need longer for those of all languages
-// than for all other scripts, at each cold start.
+// withoutComments does the little that there is to shorten in words: shorten would need longer for those of all
+// languages than for all other scripts, at each cold start.
 func withoutComments(text []byte) (short []byte) {
 	for line := range bytes.Lines(text) {
 		if line[0] != '/' {

@@ -107,7 +107,8 @@ type data struct {
 	goods
 }
 
-// html returns the page in the buyer's language. One that lacks what it sells is kept nowhere: previews of links would show it for days.
+// html returns the page in the buyer's language. One that lacks what it sells is kept nowhere: previews of links would
+// show it for days.
 func (h *Handler) html(r request, d data, status int, known bool) (response, error) {
 	d.SignIn, d.Language = h.signIn, languageOf(r.Headers["accept-language"])
 	page, err := h.page.HTML(d, status, r.Headers["accept-encoding"])

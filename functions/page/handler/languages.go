@@ -34,7 +34,8 @@ var languages = []language{
 	{
 		"en", "Flash sale",
 		"See when this flash sale opens, and order one.", "Loading the sale …",
-		`If the sale does not appear, <a href="">try again</a>. The page needs JavaScript and Chrome 96, Firefox 94, Safari 15 or later.`,
+		`If the sale does not appear, <a href="">try again</a>. The page needs JavaScript and Chrome ` +
+			`96, Firefox 94, Safari 15 or later.`,
 	},
 	{
 		"zh-CN", "限时抢购",
@@ -59,62 +60,74 @@ var languages = []language{
 	{
 		"de", "Blitzverkauf",
 		"Sehen Sie, wann dieser Blitzverkauf beginnt, und bestellen Sie.", "Der Verkauf wird geladen …",
-		`Erscheint der Verkauf nicht, <a href="">versuchen Sie es erneut</a>. Die Seite braucht JavaScript und Chrome 96, Firefox 94, Safari 15 oder neuer.`,
+		`Erscheint der Verkauf nicht, <a href="">versuchen Sie es erneut</a>. Die Seite braucht ` +
+			`JavaScript und Chrome 96, Firefox 94, Safari 15 oder neuer.`,
 	},
 	{
 		"fr", "Vente flash",
 		"Découvrez quand ouvre cette vente flash, et commandez.", "Chargement de la vente…",
-		`Si la vente n’apparaît pas, <a href="">réessayez</a>. La page nécessite JavaScript et Chrome 96, Firefox 94, Safari 15 ou plus récent.`,
+		`Si la vente n’apparaît pas, <a href="">réessayez</a>. La page nécessite JavaScript et Chrome ` +
+			`96, Firefox 94, Safari 15 ou plus récent.`,
 	},
 	{
 		"es", "Venta flash",
 		"Mira cuándo empieza esta venta flash y haz tu pedido.", "Cargando la venta…",
-		`Si la venta no aparece, <a href="">inténtalo de nuevo</a>. La página necesita JavaScript y Chrome 96, Firefox 94, Safari 15 o posterior.`,
+		`Si la venta no aparece, <a href="">inténtalo de nuevo</a>. La página necesita JavaScript y ` +
+			`Chrome 96, Firefox 94, Safari 15 o posterior.`,
 	},
 	{
 		"pt-BR", "Venda relâmpago",
 		"Veja quando começa esta venda relâmpago e faça seu pedido.", "Carregando a venda…",
-		`Se a venda não aparecer, <a href="">tente de novo</a>. A página precisa de JavaScript e do Chrome 96, Firefox 94, Safari 15 ou mais recente.`,
+		`Se a venda não aparecer, <a href="">tente de novo</a>. A página precisa de JavaScript e do ` +
+			`Chrome 96, Firefox 94, Safari 15 ou mais recente.`,
 	},
 	{
 		"it", "Vendita lampo",
 		"Scopri quando inizia questa vendita lampo e ordina.", "Caricamento della vendita…",
-		`Se la vendita non appare, <a href="">riprova</a>. La pagina richiede JavaScript e Chrome 96, Firefox 94, Safari 15 o successivo.`,
+		`Se la vendita non appare, <a href="">riprova</a>. La pagina richiede JavaScript e Chrome 96, ` +
+			`Firefox 94, Safari 15 o successivo.`,
 	},
 	{
 		"nl", "Flitsverkoop",
 		"Bekijk wanneer deze flitsverkoop begint en bestel.", "De verkoop wordt geladen…",
-		`Verschijnt de verkoop niet, <a href="">probeer het dan opnieuw</a>. De pagina heeft JavaScript nodig en Chrome 96, Firefox 94, Safari 15 of nieuwer.`,
+		`Verschijnt de verkoop niet, <a href="">probeer het dan opnieuw</a>. De pagina heeft JavaScript ` +
+			`nodig en Chrome 96, Firefox 94, Safari 15 of nieuwer.`,
 	},
 	{
 		"pl", "Błyskawiczna wyprzedaż",
 		"Zobacz, kiedy zaczyna się ta błyskawiczna wyprzedaż, i złóż zamówienie.", "Ładowanie sprzedaży…",
-		`Jeśli sprzedaż się nie pojawia, <a href="">spróbuj ponownie</a>. Strona wymaga JavaScriptu oraz przeglądarki Chrome 96, Firefox 94, Safari 15 lub nowszej.`,
+		`Jeśli sprzedaż się nie pojawia, <a href="">spróbuj ponownie</a>. Strona wymaga JavaScriptu ` +
+			`oraz przeglądarki Chrome 96, Firefox 94, Safari 15 lub nowszej.`,
 	},
 	{
 		"tr", "Flaş satış",
 		"Bu flaş satışın ne zaman başladığını görün ve sipariş verin.", "Satış yükleniyor…",
-		`Satış görünmezse <a href="">yeniden deneyin</a>. Sayfa için JavaScript ile Chrome 96, Firefox 94, Safari 15 veya daha yenisi gerekir.`,
+		`Satış görünmezse <a href="">yeniden deneyin</a>. Sayfa için JavaScript ile Chrome 96, Firefox ` +
+			`94, Safari 15 veya daha yenisi gerekir.`,
 	},
 	{
 		"ar", "تخفيضات خاطفة",
 		"اعرف متى تبدأ هذه التخفيضات الخاطفة، واطلب قطعة.", "جارٍ تحميل العرض…",
-		`إذا لم يظهر العرض <a href="">فحاول مجددًا</a>. تتطلب الصفحة JavaScript وChrome 96 أو Firefox 94 أو Safari 15 أو أحدث.`,
+		`إذا لم يظهر العرض <a href="">فحاول مجددًا</a>. تتطلب الصفحة JavaScript وChrome 96 أو Firefox ` +
+			`94 أو Safari 15 أو أحدث.`,
 	},
 	{
 		"id", "Flash sale",
 		"Lihat kapan flash sale ini dibuka, lalu pesan.", "Memuat penjualan…",
-		`Jika penjualan tidak muncul, <a href="">coba lagi</a>. Halaman ini memerlukan JavaScript dan Chrome 96, Firefox 94, Safari 15 atau yang lebih baru.`,
+		`Jika penjualan tidak muncul, <a href="">coba lagi</a>. Halaman ini memerlukan JavaScript dan ` +
+			`Chrome 96, Firefox 94, Safari 15 atau yang lebih baru.`,
 	},
 	{
 		"th", "แฟลชเซลล์",
 		"ดูว่าแฟลชเซลล์นี้เปิดเมื่อใด แล้วสั่งซื้อ", "กำลังโหลดรายการขาย…",
-		`หากรายการขายไม่ปรากฏ โปรด<a href="">ลองใหม่</a> หน้านี้ต้องใช้ JavaScript และ Chrome 96, Firefox 94, Safari 15 หรือใหม่กว่า`,
+		`หากรายการขายไม่ปรากฏ โปรด<a href="">ลองใหม่</a> หน้านี้ต้องใช้ JavaScript และ Chrome 96, ` +
+			`Firefox 94, Safari 15 หรือใหม่กว่า`,
 	},
 	{
 		"vi", "Flash sale",
 		"Xem khi nào flash sale này mở và đặt hàng.", "Đang tải đợt bán…",
-		`Nếu đợt bán không hiện ra, hãy <a href="">thử lại</a>. Trang này cần JavaScript và Chrome 96, Firefox 94, Safari 15 trở lên.`,
+		`Nếu đợt bán không hiện ra, hãy <a href="">thử lại</a>. Trang này cần JavaScript và Chrome 96, ` +
+			`Firefox 94, Safari 15 trở lên.`,
 	},
 }
 
@@ -137,7 +150,8 @@ func languageOf(accept string) language {
 		if weighted {
 			quality, _ = strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(weight), "q="), 64)
 		}
-		if known := slices.IndexFunc(languages, func(l language) bool { return l.Tag == tagOf(strings.TrimSpace(tag)) }); known >= 0 && quality > 0 && i < 32 {
+		named := func(l language) bool { return l.Tag == tagOf(strings.TrimSpace(tag)) }
+		if known := slices.IndexFunc(languages, named); known >= 0 && quality > 0 && i < 32 {
 			wishes = append(wishes, wish{languages[known], quality})
 		}
 	}

@@ -30,6 +30,7 @@ var makes = map[string][]string{
 	"AWS::CloudFormation::Stack":                  {"cloudformation:CreateStack", "cloudformation:UpdateStack", "cloudformation:DeleteStack", "s3:GetObject"},
 	"AWS::CloudFront::CachePolicy":                {"cloudfront:CreateCachePolicy", "cloudfront:UpdateCachePolicy", "cloudfront:DeleteCachePolicy"},
 	"AWS::CloudFront::Distribution":               {"cloudfront:CreateDistribution", "cloudfront:UpdateDistribution", "cloudfront:DeleteDistribution"},
+	"AWS::CloudFront::Function":                   {"cloudfront:CreateFunction", "cloudfront:UpdateFunction", "cloudfront:PublishFunction", "cloudfront:DeleteFunction"},
 	"AWS::CloudWatch::Alarm":                      {"cloudwatch:PutMetricAlarm", "cloudwatch:DeleteAlarms"},
 	"AWS::CloudWatch::Dashboard":                  {"cloudwatch:PutDashboard", "cloudwatch:DeleteDashboards"},
 	"AWS::Cognito::UserPool":                      {"cognito-idp:CreateUserPool", "cognito-idp:UpdateUserPool"},

@@ -28,7 +28,7 @@ func TestTheFrontKeepsPagesButNothingOfABuyer(t *testing.T) {
 		}
 	}
 	for policy, want := range map[string][]string{
-		"SalePageCache": {"/sales/*", "/groups/*"}, "PageCache": {"/sales/*/roll/*", "/s/*", "/g/*", "/assets/*", "/signin"},
+		"SalePageCache": {"/sales/*", "/groups/*"}, "PageCache": {"/sales/*/roll/*", "/assets/*"}, "PageLanguageCache": {"/s/*", "/g/*", "/signin"},
 	} {
 		if !slices.Equal(pages[policy], want) {
 			d.errorf(t, "%s keeps %q, want %q: every look would cost the API a request", policy, pages[policy], want)
