@@ -64,7 +64,7 @@ const minor = ["BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF 
 export const digits = (currency) => (minor.findIndex((codes) => codes.includes(currency)) + 1 || 3) - 1;
 
 /** Signs that several currencies have. */
-const shared = /^([$¥￥]|F.?CFA|kr\.?|Rs\.?)$/;
+const shared = /^([$¥]|F.?CFA|kr\.?|Rs\.?)$/;
 
 /**
  * Loads a language: its words, and what writes values in it. The page shows the buyer's (`navigator.languages`), an
@@ -105,17 +105,17 @@ export async function load(tags) {
   }
 
   /**
-   * A sum of money. A sign that several currencies have means that of the buyer's own country; another currency has its
-   * code.
+   * A sum of money. A sign that several currencies have is that of the buyer's own country; the others have their codes.
    * @param {number} amount in minor units @param {string} currency by ISO 4217
    */
   function money(amount, currency) {
     const n = digits(currency);
-    const format = (/** @type {"code" | "symbol" | "narrowSymbol"} */ currencyDisplay) =>
+    const format = (/** @type {"code" | "symbol"} */ currencyDisplay) =>
       new Intl.NumberFormat(locale, { style: "currency", currency, currencyDisplay, minimumFractionDigits: n, maximumFractionDigits: n });
     const symbol = format("symbol");
     const sign = symbol.formatToParts(0).find((part) => part.type === "currency")?.value ?? "";
-    return (region && currency.startsWith(region) ? format("narrowSymbol") : shared.test(sign) ? format("code") : symbol).format(amount / 10 ** n);
+    const own = region && currency.startsWith(region);
+    return (shared.test(sign) && !own ? format("code") : symbol).format(amount / 10 ** n);
   }
 
   return {

@@ -108,7 +108,7 @@ export const words = {
   SOLD_OUT: "Ausverkauft",
   PAUSED: "Pausiert",
   CLOSED: "Beendet",
-  RECALLED: "Zurückgezogen",
+  RECALLED: "Abgesagt",
   opens: "Beginn: {0}",
   closes: "Ende: {0}",
   units: { one: "{0} Stück im Verkauf", other: "{0} Stück im Verkauf" },

@@ -339,7 +339,7 @@ func TestTheOrderButtonStaysInSight(t *testing.T) {
 		if state == "early" {
 			day = day.Add(time.Hour) // it opens then, after eleven at night tomorrow
 		}
-		if facts := tab.Text("#facts"); state == "early" && !strings.Contains(facts, "140 for sale") || !strings.Contains(facts, day.Format("2 January 2006")) {
+		if facts := tab.Text("#facts"); state == "early" && !strings.Contains(facts, "140 units for sale") || !strings.Contains(facts, day.Format("2 January 2006")) {
 			t.Errorf("a British buyer of one of seven sizes of 20 reads %q", facts)
 		}
 	}

@@ -270,8 +270,8 @@ func TestWhoIsNotCalledLearnsOfTheirPlaceAndTheNextCall(t *testing.T) {
 		calls           string
 		place, calendar string
 	}{
-		{"diced", "NOT_OPEN", time.Hour, "", fmt.Sprintf("You are about number %d of 500; 9 can buy in the first call.", int(share/256*500)+1), "Add the first call to your calendar"},
-		{"notDrawn", "OPEN", -time.Hour, `,"calls":[` + call + `]`, fmt.Sprintf("You are about number %d of 500; 50 have been called.", 50+int(share/256*450)+1), "Add the next call to your calendar"},
+		{"diced", "NOT_OPEN", time.Hour, "", fmt.Sprintf("You are about number %d of 500. In the first call: 9.", int(share/256*500)+1), "Add the first call to your calendar"},
+		{"notDrawn", "OPEN", -time.Hour, `,"calls":[` + call + `]`, fmt.Sprintf("You are about number %d of 500. Called so far: 50.", 50+int(share/256*450)+1), "Add the next call to your calendar"},
 	} {
 		l.shows(want.phase, want.opens, thrown+want.calls)
 		l.open(tab)

@@ -152,8 +152,8 @@ func TestAPaymentOfOneMinorUnitIsUnmistakableInEachCurrency(t *testing.T) {
 		want = append(want, text)
 	}
 	signs := map[string]string{
-		"en-US USD": "$", "en-US CAD": "CA$", "en-US JPY": "JPY", "en-US CNY": "CN¥", "en-CA CAD": "$", "en-CA USD": "USD", "en USD": "USD",
-		"zh-CN CNY": "¥", "zh-CN JPY": "JP¥", "zh-CN USD": "US$", "zh-TW TWD": "NT$", "zh-TW CNY": "CNY", "zh-TW JPY": "JP¥",
+		"en-US USD": "$", "en-US CAD": "CA$", "en-US JPY": "JPY", "en-US CNY": "CN¥", "en-CA CAD": "$", "en-CA USD": "US$", "en USD": "USD",
+		"zh-CN CNY": "¥", "zh-CN JPY": "JP¥", "zh-CN USD": "US$", "zh-TW TWD": "$", "zh-TW CNY": "CN¥", "zh-TW JPY": "JPY", "zh-TW USD": "US$",
 	}
 	for _, language := range []string{"en-US", "en-CA", "en", "zh-CN", "zh-TW"} {
 		t.Run(language, func(t *testing.T) {
