@@ -103,14 +103,14 @@ func shownID(id string) (shown string, status int) {
 type data struct {
 	webpage.SignIn
 	SaleID, GroupID string // one of them, or none
-	Language        language
+	Language        said
 	goods
 }
 
 // html returns the page in the buyer's language. One that lacks what it sells is kept nowhere: previews of links would
 // show it for days.
 func (h *Handler) html(r request, d data, status int, known bool) (response, error) {
-	d.SignIn, d.Language = h.signIn, languageOf(r.Headers["accept-language"])
+	d.SignIn, d.Language = h.signIn, saidIn(r.Headers["accept-language"])
 	page, err := h.page.HTML(d, status, r.Headers["accept-encoding"])
 	if err != nil {
 		return page, err

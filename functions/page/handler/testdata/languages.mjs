@@ -1,4 +1,4 @@
-// Tells the tests of languages_test.go what the scripts and the front choose for each Accept-Language, or what is wrong
+// Tells the tests of said_test.go what the scripts and the front choose for each Accept-Language, or what is wrong
 // with the words: node languages.mjs choices '{"de-AT": …}' | words
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,16 +1,15 @@
 package handler
 
 import (
-	"cmp"
 	"html/template"
 	"slices"
-	"strconv"
-	"strings"
+
+	"flashsale/shared/language"
 )
 
-// language is what the HTML says in one of the page's languages. The rest is said by the scripts, in the words of
+// said is what the HTML says in one of the page's languages. The rest is said by the scripts, in the words of
 // assets/words-TAG.js.
-type language struct {
+type said struct {
 	Tag         string // of BCP 47, as in `lang` and in the names of files
 	Title       string // of a page that does not know what it sells
 	Description string // for link previews and search engines
@@ -19,18 +18,17 @@ type language struct {
 }
 
 // Dir is the direction of the script, for `dir`.
-func (l language) Dir() string {
-	if l.Tag == "ar" {
+func (s said) Dir() string {
+	if language.IsRightToLeft(s.Tag) {
 		return "rtl"
 	}
 	return "ltr"
 }
 
 // Words is the name of the file with the words.
-func (l language) Words() string { return "words-" + l.Tag + ".js" }
+func (s said) Words() string { return "words-" + s.Tag + ".js" }
 
-// languages are those of the page, the one for everybody else first.
-var languages = []language{
+var texts = []said{
 	{
 		"en", "Flash sale",
 		"See when this flash sale opens, and order one.", "Loading the sale …",
@@ -131,46 +129,9 @@ var languages = []language{
 	},
 }
 
-// traditional are the regions where Chinese without a script is written in traditional characters, by CLDR's likely
-// subtags, which browsers go by.
-var traditional = strings.Fields("au bn gb gf hk id mo pa pf ph sr th tw us vn")
-
-// languageOf returns the language of a request: of those in its Accept-Language the first one, by preference, that the
-// page has. What cannot be read is left out. The scripts choose again, by navigator.languages, and have the last word:
-// a cache or an app may have sent another header than the browser's.
-func languageOf(accept string) language {
-	type wish struct {
-		language
-		quality float64
-	}
-	var wishes []wish
-	for i, part := range strings.SplitN(accept, ",", 33) {
-		tag, weight, weighted := strings.Cut(strings.ToLower(part), ";")
-		quality := 1.0
-		if weighted {
-			quality, _ = strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(weight), "q="), 64)
-		}
-		named := func(l language) bool { return l.Tag == tagOf(strings.TrimSpace(tag)) }
-		if known := slices.IndexFunc(languages, named); known >= 0 && quality > 0 && i < 32 {
-			wishes = append(wishes, wish{languages[known], quality})
-		}
-	}
-	slices.SortStableFunc(wishes, func(a, b wish) int { return cmp.Compare(b.quality, a.quality) })
-	return append(wishes, wish{language: languages[0]})[0].language
-}
-
-// tagOf returns the page's tag for one of a browser's, in lower case: a language is taken for all of its regions.
-func tagOf(tag string) string {
-	parts := strings.Split(tag, "-")
-	switch has := func(part string) bool { return slices.Contains(parts[1:], part) }; {
-	case parts[0] == "pt":
-		return "pt-BR"
-	case parts[0] == "in": // as Java writes it
-		return "id"
-	case parts[0] != "zh":
-		return parts[0]
-	case has("hant"), !has("hans") && slices.ContainsFunc(traditional, has):
-		return "zh-TW"
-	}
-	return "zh-CN"
+// saidIn returns what the HTML says in the language of an Accept-Language. The scripts choose again, by
+// navigator.languages, and have the last word: a cache or an app may have sent another header than the browser's.
+func saidIn(accept string) said {
+	tag := language.Choose(accept)
+	return texts[slices.IndexFunc(texts, func(s said) bool { return s.Tag == tag })]
 }
