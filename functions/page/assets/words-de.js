@@ -7,7 +7,7 @@ export const words = {
   unknown: "Diesen Verkauf gibt es nicht.",
   unknownDetail: "Prüfen Sie die Adresse. Ein neuer Verkauf erscheint manchmal erst nach einer Minute: Laden Sie die Seite dann neu.",
   notOpen: "Der Verkauf hat noch nicht begonnen. Er beginnt in:",
-  moved: "Der Beginn wurde auf {0} verschoben. Der Verkauf beginnt in:",
+  moved: "Der Beginn wurde auf den {0} verschoben. Der Verkauf beginnt in:",
   notOpenDetail: "Es gilt die Zeit des Shops. Sie müssen die Seite nicht neu laden.",
   open: "Der Verkauf läuft.",
   openDetail: "Einmal drücken genügt. Ist der Shop ausgelastet, versucht es diese Seite für Sie weiter. Sie erhalten höchstens ein Stück.",

@@ -7,7 +7,7 @@ export const words = {
   unknown: "Esta venta no existe.",
   unknownDetail: "Comprueba la dirección. Una venta nueva puede tardar un minuto en aparecer: en ese caso, recarga la página.",
   notOpen: "La venta aún no ha empezado. Empieza en:",
-  moved: "El inicio se ha cambiado a {0}. Empieza en:",
+  moved: "Nuevo inicio: {0}. Empieza en:",
   notOpenDetail: "Es la hora de la tienda. No hace falta recargar la página.",
   open: "La venta está abierta.",
   openDetail: "Pulsa una sola vez. Si la tienda está saturada, esta página lo sigue intentando por ti. Recibirás como máximo una unidad.",

@@ -32,6 +32,7 @@ type mail struct {
 	ID, User, Template, SaleID, OrderID string
 	Amount                              string    // that was paid, is to be paid or goes back, such as "899.00 CNY", or ""
 	PayBy                               time.Time // of please-pay
+	Subject, Text                       string    // in the buyer's language
 }
 
 // templates are the mails by the state in which an order is, whatever was mailed before.
@@ -51,8 +52,12 @@ type table interface {
 type mailer struct {
 	db    table
 	table string
-	send  func(context.Context, mail) error
-	now   func() time.Time
+	// language is the shop's own knowledge of its user, as a tag of BCP 47; "" is English. The events have none: an order
+	// may be placed by a program, and a person may read mails in another language than that of their browser.
+	language func(ctx context.Context, user string) (tag string, err error)
+	zone     *time.Location // of the times in mails
+	send     func(context.Context, mail) error
+	now      func() time.Time
 }
 
 // handle notes the event in the table, sends the mail, and notes that it is sent.
@@ -89,7 +94,12 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 	if text, known := currency.Decimal(e.Amount, e.Currency); known {
 		amount = text + " " + e.Currency
 	}
-	if err := m.send(ctx, mail{e.ID, e.User, template, e.SaleID, e.OrderID, amount, e.PayBy}); err != nil {
+	tag, err := m.language(ctx, e.User)
+	if err != nil {
+		return fmt.Errorf("find language for mail %s: %w", e.ID, err) // Lambda repeats it after the lease
+	}
+	subject, text := letter(template, tag, e, m.zone)
+	if err := m.send(ctx, mail{e.ID, e.User, template, e.SaleID, e.OrderID, amount, e.PayBy, subject, text}); err != nil {
 		return fmt.Errorf("send mail %s: %w", e.ID, err) // Lambda repeats it after the lease
 	}
 	_, err = m.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{

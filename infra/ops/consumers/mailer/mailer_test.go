@@ -32,6 +32,7 @@ type outbox struct {
 func newOutbox() *outbox {
 	o := &outbox{mails: map[string]int{}, now: noon.Add(time.Minute)}
 	o.mailer = mailer{
+		language: func(context.Context, string) (string, error) { return "de", nil }, zone: time.UTC,
 		db: dynamotest.New(dynamotest.Table{Name: "Mails", PK: "id"}), table: "Mails", now: func() time.Time { return o.now },
 		send: func(_ context.Context, m mail) error {
 			if err := o.fails; err != nil {
