@@ -196,7 +196,7 @@ func TestEveryStateOfADrawHasItsLine(t *testing.T) {
 		"not found yet":        {"checking", "Entering is over. This page looks for your entry again by itself …", "报名已结束，本页面会自动再次查找您的报名……", "", "", "NOT_OPEN", hour, none, false, false, nothing, browser.Problem(503, "busy", "60")},
 		"a moment too early":   {"enterSoon", "Entering opens in:", "", "Public dice decide", "Enter the draw", "NOT_OPEN", 5 * hour / 2, none, false, false, browser.Problem(403, "entering-not-open", "600"), nothing},
 		"entered":              {"entered", "You are in the draw. The first call is in:", "您已报名参加抽签，距第一轮购买还有：", "Others may enter until ", "", "NOT_OPEN", 5 * hour / 2, none, true, false, nothing, nothing},
-		"on the roll":          {"onRoll", "You are on the roll. The first call is in:", "您已在抽签名单上，距第一轮购买还有：", "1,200 are on it, ", "", "NOT_OPEN", hour, (*lot).rolled, true, false, nothing, nothing},
+		"on the roll":          {"onRoll", "You are on the roll. The first call is in:", "您已在抽签名单上，距第一轮购买还有：", "1,200 people are on it, ", "", "NOT_OPEN", hour, (*lot).rolled, true, false, nothing, nothing},
 		"diced":                {"diced", "The dice have fallen. The first call is in:", "抽签已完成，距第一轮购买还有：", "This page then says", "", "NOT_OPEN", hour, (*lot).thrown, true, false, nothing, nothing},
 		"not entered":          {"notEntered", "Entering is over.", "报名已结束。", "You are not in this draw.\nIf units are left when everybody in the draw has been called, anybody may order.", "", "NOT_OPEN", hour, none, false, false, nothing, nothing},
 		"not entered, a call":  {"notEntered", "Entering is over.", "报名已结束。", "If units are left, the next call is at ", "", "OPEN", -hour, before, false, false, nothing, nothing},
