@@ -106,6 +106,7 @@ export async function signIn(sale, at) {
     nonce,
     code_challenge: base64url(digest),
     code_challenge_method: "S256",
+    ui_locales: document.documentElement.lang,
   }).toString();
   location.assign(to);
 }
