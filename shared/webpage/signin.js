@@ -107,6 +107,7 @@ export async function signIn(sale, at) {
     code_challenge: base64url(digest),
     code_challenge_method: "S256",
     ui_locales: document.documentElement.lang,
+    lang: document.documentElement.lang, // what Cognito calls it; others ignore a parameter that they do not know
   }).toString();
   location.assign(to);
 }

@@ -38,7 +38,7 @@ func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
 	browser.Gives(tab, "document.querySelector('main a').href", shop.page(saleID), "the way back is")
 	query, err := url.ParseQuery(browser.Eval[string](tab, "location.search.slice(1)"))
 	if err != nil || query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(query.Get("code_challenge")) != 43 ||
-		!strings.HasSuffix(query.Get("state"), ".s."+saleID) || len(query.Get("state")) != 43+len(".s."+saleID) || len(query.Get("nonce")) != 43 || query.Get("redirect_uri") != shop.Stack.API+"/signin" || !strings.Contains(" "+query.Get("scope")+" ", " openid ") {
+		!strings.HasSuffix(query.Get("state"), ".s."+saleID) || len(query.Get("state")) != 43+len(".s."+saleID) || len(query.Get("nonce")) != 43 || query.Get("ui_locales") != "en" || query.Get("lang") != "en" || query.Get("redirect_uri") != shop.Stack.API+"/signin" || !strings.Contains(" "+query.Get("scope")+" ", " openid ") {
 		t.Errorf("the issuer was asked for %v, %v", query, err)
 	}
 	focusInput := "document.querySelector('input').matches(':focus')"
