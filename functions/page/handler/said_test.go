@@ -41,8 +41,9 @@ func TestEveryBuyerGetsTheFirstOfTheirLanguagesThatThePageHas(t *testing.T) {
 	if err := json.Unmarshal(out, &others); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	f := newFunction(t)
 	for accept, want := range wants {
-		r, text := newFunction(t).get(t, httpapitest.Event(t, "page-sale.json", func(r *events.APIGatewayV2HTTPRequest) {
+		r, text := f.get(t, httpapitest.Event(t, "page-sale.json", func(r *events.APIGatewayV2HTTPRequest) {
 			r.Headers["accept-language"] = accept
 		}))
 		preloads := regexp.MustCompile(`modulepreload" href="/assets/(words-[\w-]+)\.`).FindStringSubmatch(text)
