@@ -59,6 +59,7 @@ export function face(root, drop, options) {
   const { say, money, dates, day, time, locale, countdown } = options.language;
   /** All words; those of a draw are there once its sale is known. @type {import("./language.js").Language["words"] & Record<string, any>} */
   const words = { ...options.language.words };
+  const byName = new Intl.Collator(locale, { numeric: true }).compare;
   const { now } = drop;
   let s = drop.state;
   /** @type {Sale[]} As they are shown. */
@@ -260,7 +261,6 @@ export function face(root, drop, options) {
     s = drop.state;
     const { sale, claim } = s;
     if (sale?.draw && !lot && !arriving && !missing) learn();
-    const byName = new Intl.Collator(locale, { numeric: true }).compare;
     sales = [...s.sales].sort((a, b) => lettered(a) - lettered(b) || byName(nameOf(a), nameOf(b)));
     const is = state();
     element("main").dataset.state = is;
