@@ -1,7 +1,6 @@
 package buyer
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,54 +36,6 @@ func passTime(t testing.TB, tab *browser.Tab, states ...string) {
 		tab.Advance(500 * time.Millisecond)
 	}
 	t.Fatalf("the page never got to %v", states)
-}
-
-// 100,000 pages must not repeat at the same time.
-func TestRepeatsAreSpread(t *testing.T) {
-	t.Parallel()
-	const samples = 40
-	tab := shop.tab(t, "")
-	tab.Open(shop.page("nowhere"))
-	waitState(tab, "unknown")
-	waits := browser.Eval[[]float64](tab, `(async () => {
-		const waits = [], real = setTimeout;
-		window.setTimeout = (run, ms, ...more) => real(run, ms > 400 && ms < 900 * 1000 ? (waits.push(ms), 1e9) : ms, ...more);
-		window.fetch = async () => new Response('{"code":"busy"}', { status: 503, headers: { "Retry-After": "2" } });
-		document.documentElement.dataset.sale = "s";
-		const source = document.querySelector("script[type=module]").src;
-		for (let i = 0; i < `+"40"+`; i++) await import(source + "?" + i);
-		await new Promise((resolve) => real(resolve, 200));
-		return waits.filter((ms) => ![1000, 15000].includes(ms)); // the tick, and the time that an answer may take
-	})()`)
-	first := slices.DeleteFunc(waits, func(ms float64) bool { return ms < 1001 })
-	if len(first) < samples || slices.Min(first) < 2000 || slices.Max(first)-slices.Min(first) < 500 {
-		t.Errorf("%d waits between %v and %v ms", len(first), slices.Min(first), slices.Max(first))
-	}
-}
-
-// The other tabs of a buyer, or of somebody else at the same device, each look for an order of their own.
-func TestTheOtherTabsHearOfAnOrder(t *testing.T) {
-	t.Parallel()
-	saleID, holder := shop.create(t, sale{}), newID("user")
-	listen := fmt.Sprintf(`heard = 0; (other = new BroadcastChannel("claimed %s")).onmessage = () => heard++`, saleID)
-	tab := shop.tab(t, newID("user"))
-	tab.Before(listen)
-	order(tab, saleID)
-	waitState(tab, "confirmed")
-	tab.Wait("heard === 1")
-	tab = shop.tab(t, holder)
-	tab.Before(listen)
-	tab.Open(shop.page(saleID))
-	waitState(tab, "open")
-	const answers = `performance.getEntriesByType("resource").filter((r) => r.name.endsWith("/orders/me")).length`
-	before := browser.Eval[int](tab, answers)
-	browser.Eval[any](tab, "other.postMessage('')") // of somebody else's
-	tab.Wait(fmt.Sprint(answers, " > ", before))
-	shop.buy(t, saleID, holder)
-	waitFor(t, tab, "open")
-	browser.Eval[any](tab, "other.postMessage('')")
-	waitState(tab, "confirmed")
-	browser.Gives(tab, "heard", 0, "times that who has heard of an order tells of it, which tabs would do endlessly")
 }
 
 // The order arrives after the reloaded page has looked for it, and takes the last unit.

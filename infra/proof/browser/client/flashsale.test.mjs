@@ -122,19 +122,26 @@ test("an order in another sale of the group is shown", async () => {
   assert.deepEqual([phase, shown.saleId, already, elsewhere], ["unpaid", "t", true, "t"]);
 });
 
-test("the tabs tell each other of an order", async () => {
-  const open1 = [];
-  const tabs = () => {
-    const tab = { close() {}, onmessage: null, postMessage: () => open1.filter((t) => t !== tab).forEach((t) => t.onmessage({})) };
-    open1.push(tab);
-    return tab;
-  };
-  const [one, other] = [open({ "POST /sales/s/orders": [202, unpaid()] }, { tabs }), again({ tabs })];
+test("the tabs tell each other of an order, and who hears of one tells nobody", async () => {
+  const heard = [];
+  const listener = Object.assign(new BroadcastChannel("claimed https://api.examples"), { onmessage: () => heard.push(time) });
+  const [one, other] = [open({ "POST /sales/s/orders": [202, unpaid()] }, { tabs: undefined }), again({ tabs: undefined })];
   await pass(1);
   answers["GET /sales/s/orders/me"] = unpaid();
   await one.buy();
   await pass(1);
-  assert.deepEqual([one.state.phase, one.state.already, other.state.phase, other.state.already], ["unpaid", undefined, "unpaid", true]);
+  listener.close();
+  assert.deepEqual([one.state.phase, one.state.already, other.state.phase, other.state.already, heard.length], ["unpaid", undefined, "unpaid", true, 1]);
+});
+
+test("clients repeat at different times, and none before the shop lets it", async () => {
+  const at = [];
+  open({ "GET /sales/s": () => (at.push(time), [503, { code: "busy" }, 2]) });
+  for (let n = 1; n < 40; n++) again();
+  await pass(4);
+  const repeats = at.filter((ms) => ms > 0);
+  const [first, last] = [Math.min(...repeats), Math.max(...repeats)];
+  assert.ok(repeats.length === 40 && first >= 2000 && last - first >= 500, `${repeats.length} repeats between ${first} and ${last} ms`);
 });
 
 test("the clock is that of the answer that was least under way, and never goes back", async () => {
