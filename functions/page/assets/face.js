@@ -68,7 +68,7 @@ export function face(root, drop, options) {
   let trouble = ""; // why the button did nothing
   let asking = false; // whether to cancel
   /** @type {Record<string, string>} When each sale was to open as it was shown first. */
-  const opening = {};
+  const opening = Object.create(null);
   /** @type {ReturnType<import("./draw.js").begin> | undefined} What a sale with a draw has besides. */
   let lot;
   let arriving = false; // draw.js is

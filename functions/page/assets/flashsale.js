@@ -83,7 +83,7 @@ export function flashsale({
   let already = false; // the claim was there before the order
   let elsewhere = ""; // the sale of the group in which the person has an order
   /** @type {Record<string, Fields>} The entries by sale; missed is when the shop knew of none. */
-  const entries = {};
+  const entries = Object.create(null);
   /** @type {Phase | ""} */
   let doing = name && "loading";
   /** @type {State["last"]} */

@@ -10,7 +10,7 @@ globalThis.setTimeout = (run, ms) => void timers.push({ run, due: time + ms });
 Date.now = () => date + time;
 performance.now = () => time;
 const settle = async () => {
-  for (let n = 0; n < 12; n++) await new Promise((done) => realImmediate(done));
+  for (let n = 0; n < 2; n++) await new Promise((done) => realImmediate(done));
 };
 async function pass(seconds) {
   const end = time + 1000 * seconds;
@@ -129,7 +129,7 @@ test("the tabs tell each other of an order, and who hears of one tells nobody", 
   await pass(1);
   answers["GET /sales/s/orders/me"] = unpaid();
   await one.buy();
-  await pass(1);
+  await pass(5);
   listener.close();
   assert.deepEqual([one.state.phase, one.state.already, other.state.phase, other.state.already, heard.length], ["unpaid", undefined, "unpaid", true, 1]);
 });
@@ -317,24 +317,24 @@ test("a draw is entered, and sells to whom it calls", async () => {
   const draw = { enterFrom: iso(-60), enterUntil: iso(3600) };
   const early = { state: "WAITING", opensAt: iso(10800) };
   const entry = { leaf: "0f", nonce: "1b", enteredAt: iso(1) };
-  const drop = open({ "GET /sales/s": sale({ ...early, draw }), "GET /sales/s/entries/me": [404, { code: "entry-not-found" }], "PUT /sales/s/entries/me": entry });
+  const drop = open({ "GET /sales/constructor": sale({ ...early, draw }), "GET /sales/constructor/entries/me": [404, { code: "entry-not-found" }], "PUT /sales/constructor/entries/me": entry, "GET /sales/constructor/orders/me": noOrder }, { sale: "constructor" }); // an id like others
   await pass(1);
   assert.deepEqual([drop.state.phase, drop.state.can], ["enter", ["enter"]]);
   const entered = await drop.enter();
   assert.deepEqual([entered.phase, entered.can, entered.until, entered.entry], ["entered", [], start + 10800000, entry]);
-  answers["GET /sales/s"] = sale({ ...early, draw: { ...draw, roll: "r", seed: "d" } });
-  answers["GET /sales/s/entries/me"] = { ...entry, onRoll: true, rank: "30" };
+  answers["GET /sales/constructor"] = sale({ ...early, draw: { ...draw, roll: "r", seed: "d" } });
+  answers["GET /sales/constructor/entries/me"] = { ...entry, onRoll: true, rank: "30" };
   await pass(7200);
-  assert.deepEqual([drop.state.phase, drop.state.entry.rank, called("GET /sales/s/entries/me").length], ["diced", "30", 2]);
+  assert.deepEqual([drop.state.phase, drop.state.entry.rank, called("GET /sales/constructor/entries/me").length], ["diced", "30", 2]);
   await pass(3601); // the opening is not one for everybody
   assert.deepEqual([drop.state.phase, drop.state.can], ["calling", []]);
   const call = (hi) => sale({ ...early, state: "OPEN", draw: { ...draw, roll: "r", seed: "d", calls: [{ call: 1, from: iso(10800), until: iso(14400), lo: "00", hi }] } });
-  answers["GET /sales/s"] = call("2f");
+  answers["GET /sales/constructor"] = call("2f");
   await pass(90);
   assert.deepEqual([drop.state.phase, drop.state.can], ["notDrawn", []]);
-  answers["GET /sales/s"] = call("30");
+  answers["GET /sales/constructor"] = call("30");
   await pass(90);
   assert.deepEqual([drop.state.phase, drop.state.can, drop.state.until, drop.state.entry.turn.call], ["called", ["buy"], start + 14400000, 1]);
   await pass(3600);
-  assert.deepEqual([drop.state.phase, drop.state.can, called("GET /sales/s/entries/me").length], ["turnOver", [], 2]);
+  assert.deepEqual([drop.state.phase, drop.state.can, called("GET /sales/constructor/entries/me").length], ["turnOver", [], 2]);
 });
