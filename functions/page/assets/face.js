@@ -79,9 +79,9 @@ export function face(root, drop, options) {
   async function learn() {
     [arriving, missing] = [true, false];
     try {
-      // Browsers do not ask again for an address that has failed.
+      // Browsers do not ask again for an address that has failed, and bundlers follow an address that is whole.
       const again = failed ? "?" + failed : "";
-      const files = Promise.all([import("./draw.js" + again), options.language.drawWords(again)]);
+      const files = Promise.all([again ? import("./draw.js" + again) : import("./draw.js"), options.language.drawWords(again)]);
       const [draw, drawWords] = await Promise.race([files, new Promise((_, late) => setTimeout(late, 15000))]);
       Object.assign(words, drawWords);
       lot = /** @type {typeof import("./draw.js")} */ (draw).begin({ drop, say, dates, words: drawWords, put, putLink, render, api: options.api ?? "", token: options.token ?? (() => "") });

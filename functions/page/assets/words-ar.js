@@ -117,4 +117,4 @@ export const words = {
 };
 
 /** @param {string} [again] */
-export const draw = (again = "") => import("./draw-ar.js" + again);
+export const draw = (again = "") => (again ? import("./draw-ar.js" + again) : import("./draw-ar.js"));

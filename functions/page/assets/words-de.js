@@ -117,4 +117,4 @@ export const words = {
 };
 
 /** @param {string} [again] */
-export const draw = (again = "") => import("./draw-de.js" + again);
+export const draw = (again = "") => (again ? import("./draw-de.js" + again) : import("./draw-de.js"));

@@ -116,7 +116,7 @@ export const words = {
 };
 
 /** @param {string} [again] */
-export const draw = (again = "") => import("./draw-en.js" + again);
+export const draw = (again = "") => (again ? import("./draw-en.js" + again) : import("./draw-en.js"));
 
 /** @typedef {Partial<Record<Intl.LDMLPluralRule, string>>} Forms of a text, by the plural category of its first number */
 /** @typedef {"days" | "units" | "about" | "left" | "leftAbout" | "unitsLeft" | "unitsAbout"} Counted what has forms where a language inflects it */

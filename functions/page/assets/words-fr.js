@@ -117,4 +117,4 @@ export const words = {
 };
 
 /** @param {string} [again] */
-export const draw = (again = "") => import("./draw-fr.js" + again);
+export const draw = (again = "") => (again ? import("./draw-fr.js" + again) : import("./draw-fr.js"));

@@ -117,4 +117,4 @@ export const words = {
 };
 
 /** @param {string} [again] */
-export const draw = (again = "") => import("./draw-it.js" + again);
+export const draw = (again = "") => (again ? import("./draw-it.js" + again) : import("./draw-it.js"));

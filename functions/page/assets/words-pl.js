@@ -117,4 +117,4 @@ export const words = {
 };
 
 /** @param {string} [again] */
-export const draw = (again = "") => import("./draw-pl.js" + again);
+export const draw = (again = "") => (again ? import("./draw-pl.js" + again) : import("./draw-pl.js"));

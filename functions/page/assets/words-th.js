@@ -117,4 +117,4 @@ export const words = {
 };
 
 /** @param {string} [again] */
-export const draw = (again = "") => import("./draw-th.js" + again);
+export const draw = (again = "") => (again ? import("./draw-th.js" + again) : import("./draw-th.js"));

@@ -117,4 +117,4 @@ export const words = {
 };
 
 /** @param {string} [again] */
-export const draw = (again = "") => import("./draw-vi.js" + again);
+export const draw = (again = "") => (again ? import("./draw-vi.js" + again) : import("./draw-vi.js"));
