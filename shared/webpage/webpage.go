@@ -87,7 +87,11 @@ func (p *Page) HTML(data any, status int, accept string) (Response, error) {
 // leads to the plain name, under which each version answers its own text. Whatever hash
 // somebody makes up, the answer is short, and caches keep every text that they can get.
 func (p *Page) Asset(public, accept string) Response {
-	return p.encode(p.asset(public), acceptsGzip(accept))
+	r := p.encode(p.asset(public), acceptsGzip(accept))
+	// A browser keeps a file a page of the same site has loaded, without the CORS headers of the API: a page of another
+	// origin must not get that.
+	r.Headers["Vary"] += ", Origin"
+	return r
 }
 
 func (p *Page) asset(public string) answer {

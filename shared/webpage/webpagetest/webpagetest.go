@@ -47,7 +47,8 @@ var export = regexp.MustCompile(`export \w+ \w+`)
 // Examine fails the test if the page whose files are given lacks a file, weighs more than
 // budget bytes, compressed, or has in its HTML what its policy forbids. data are for its
 // template. With the files that scripts load later, not on every page, it may have half as much again. Of the files
-// whose names differ in what follows a hyphen, such as words-de.js and words-fr.js, a page loads one: the largest counts.
+// whose names differ in what follows a hyphen, such as words-de.js and words-fr.js, a page loads one: the largest counts. A file with ! before its name is for pages of
+// others, and is not weighed.
 func Examine(t *testing.T, source fs.FS, data any, budget int, later ...string) {
 	t.Helper()
 	page, err := webpage.New(source, webpage.Options{})
@@ -66,6 +67,10 @@ func Examine(t *testing.T, source fs.FS, data any, budget int, later ...string) 
 	largest := map[string]int{} // by what precedes the hyphen
 	weigh := func(name string, r webpage.Response) {
 		size := len(r.Body) * 3 / 4
+		if slices.Contains(later, "!"+name) {
+			t.Logf("%s: %d bytes", name, size)
+			size = 0
+		}
 		kind, _, several := strings.Cut(name, "-")
 		if several {
 			t.Logf("%s: %d bytes", name, size)
