@@ -1,6 +1,6 @@
 // Command packaging makes the files of a release of this checkout in .build/release: the functions' zips, the
-// templates, the command flashsale for each platform, a bill of materials of every program, the licences, and
-// the checksums of all. `make release` starts it. The same commit gives the same bytes.
+// templates, the command flashsale for each platform, a bill of materials of every program, the storefront's modules
+// and their npm package, the licences, and the checksums of all. `make release` starts it. The same commit gives the same bytes.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -25,6 +26,7 @@ import (
 
 	"flashsale/infra/ops/deploy/packaged"
 	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/packaging/npm"
 	"flashsale/shared/sale"
 )
 
@@ -104,7 +106,11 @@ func build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"THIRD-PARTY-LICENSES.txt": notices}
+	files, err := storefront(os.DirFS("."))
+	if err != nil {
+		return err
+	}
+	files["THIRD-PARTY-LICENSES.txt"] = notices
 	for _, from := range []string{template, "infra/front.yaml", "infra/alarms.yaml", "infra/samconfig.toml", "LICENSE"} {
 		if files[filepath.Base(from)], err = os.ReadFile(from); err != nil {
 			return err
@@ -122,6 +128,20 @@ func build(ctx context.Context) error {
 	}
 	fmt.Printf("release %s is in %s: %d files and %s\n", sale.ProgramVersion, to, bytes.Count(list, []byte("\n")), packaged.Sums)
 	return os.WriteFile(filepath.Join(to, packaged.Sums), list, 0o644)
+}
+
+// storefront returns what a release has for shops with a front end of their own, by the files' names.
+func storefront(tree fs.FS) (map[string][]byte, error) {
+	packed, err := npm.Files(tree)
+	if err != nil {
+		return nil, err
+	}
+	name, tarball, err := npm.Pack(packed)
+	files := map[string][]byte{name: tarball}
+	for _, name := range append(npm.Scripts, npm.Integrity) {
+		files[name] = packed[name]
+	}
+	return files, err
 }
 
 // env starts a command line for a platform.

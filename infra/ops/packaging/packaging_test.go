@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,15 @@ func TestTheSameProgramGivesTheSameZip(t *testing.T) {
 	}
 	if !bytes.Equal(made[0], made[1]) {
 		t.Error("the zips differ")
+	}
+}
+
+func TestAReleaseHasTheStorefrontsModulesTheirDigestsAndThePackage(t *testing.T) {
+	t.Parallel()
+	files, err := storefront(os.DirFS("../../.."))
+	names := slices.Sorted(maps.Keys(files))
+	if want := []string{"element.js", "flashsale-storefront-" + sale.ProgramVersion + ".tgz", "flashsale.js", "storefront-integrity.json"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, %v, want %q", names, err, want)
 	}
 }
 
