@@ -152,7 +152,7 @@ build: ARTIFACTS_DIR :=
 $(FUNCTIONS:%=build-%): build-%Function: needs-go
 	GOFLAGS=-tags=lambda.norpc GOOS=linux GOARCH=arm64 $(GO_BUILD) -trimpath -o "$${ARTIFACTS_DIR:-$(BUILD)/lambda/$*Function}/bootstrap" ./functions/$$(echo $* | tr A-Z a-z)
 
-release: needs-go ## make the files of a release in .build/release: zips, the command for each platform, templates, bills of materials, licences, checksums (TAG=v…: refuse another version)
+release: needs-go ## make the files of a release in .build/release: zips, the command for each platform, templates, bills of materials, the storefront's modules, licences, checksums (TAG=v…: refuse another version)
 	@go run ./infra/ops/packaging $${TAG:+-tag "$$TAG"}
 
 # For this machine, what `make run`, `make shop` and `make demo` start, and no more: npm waits for the network, and go computes. All
@@ -171,15 +171,17 @@ needs-go:
 	@mkdir -p $(BUILD)/tmp
 
 # What comes from npm, verified by the lock file's integrity: the DynamoDB engine, what the tests of the pages need
-# beside a Chromium, whose path is noted, and other people's readers of our documents.
+# beside a Chromium, whose path is noted, what builds the example of a storefront in React, and other people's readers of
+# our documents.
 engine: $(if $(value AWS_ENDPOINT_URL_DYNAMODB),,$(BUILD)/engine/installed)
 clients: $(BUILD)/clients/installed
-browser: $(BUILD)/browser/installed
+browser: $(BUILD)/browser/installed $(BUILD)/storefront/installed
 	@program=$$(bash infra/make/browser.sh) && printf '%s\n' "$$program" >$(BUILD)/browser/program
 $(BUILD)/engine/installed: $(wildcard infra/local/engine/package*.json) infra/local/engine/streamfile.mjs
 $(BUILD)/clients/installed: $(wildcard infra/proof/clients/package*.json)
 $(BUILD)/browser/installed: $(wildcard infra/proof/browser/package*.json)
-$(BUILD)/engine/installed $(BUILD)/clients/installed $(BUILD)/browser/installed:
+$(BUILD)/storefront/installed: $(wildcard infra/ops/consumers/storefront/react/package*.json)
+$(BUILD)/engine/installed $(BUILD)/clients/installed $(BUILD)/browser/installed $(BUILD)/storefront/installed:
 	@bash infra/make/need.sh node
 	@mkdir -p $(@D) && cp $^ $(@D)
 	@$(TELL) npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --loglevel=error
