@@ -55,9 +55,11 @@ func (s *Stack) startOperators(l net.Listener) error {
 	return nil
 }
 
-// linked reports whether anybody may link to an address: to a page, not to what exists only
-// locally.
-func linked(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_local/") }
+// linked reports whether anybody may link to an address: to a page, and of what exists only
+// locally to the way to the payment page, which a storefront of another origin shows.
+func linked(r *http.Request) bool {
+	return !strings.HasPrefix(r.URL.Path, "/_local/") || strings.HasPrefix(r.URL.Path, shopPath)
+}
 
 // startAPI starts the HTTP API, plus the routes that exist only locally.
 func (s *Stack) startAPI(l net.Listener) error {
@@ -95,7 +97,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 	local.Handle("GET "+dicePath+"/", http.StripPrefix(dicePath, s.dice))
 	local.HandleFunc("GET "+payPath, s.pay)
 	local.HandleFunc("POST "+payPath, s.pay)
-	local.HandleFunc("GET /_local/shop/{port}", s.shop)
+	local.HandleFunc("GET "+shopPath+"{port}", s.shop)
 	local.Handle(live.Prefix, view.Handler())
 	local.Handle("GET /{$}", view.Handler())
 	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,6 +17,7 @@ import (
 const (
 	secretARN = "arn:aws:secretsmanager:" + region + ":" + accountID + ":secret:"
 	payPath   = "/_local/pay"
+	shopPath  = "/_local/shop/"
 )
 
 // pay plays a payment provider: it sends the signed webhook of a payment of the order in
