@@ -4,7 +4,7 @@
 # shell's syntax: "$$DATA", or $${SEED:+-seed "$$SEED"} for an optional flag. Never write $(DATA): make would put the
 # value into the command's text, and the shell would run it.
 override TAKES := DATA EVENTS_TO EVENTS_SECRET FAULTS CONCURRENCY SHOP ISSUER PARAMETERS API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT OPERATE_PORT SHOP_PORT \
-	WEBHOOK_SECRET PAYMENT_LINK_KEYS ADDRESSES SECRETS STRATEGY SCENARIO SEED SEEDS FIRST JSON SPEED CLIENTS TAG
+	WEBHOOK_SECRET PAYMENT_LINK_KEYS ADDRESSES BACK SECRETS STRATEGY SCENARIO SEED SEEDS FIRST JSON SPEED CLIENTS TAG
 # Any other is misspelt, or would replace a part of a command. What AWS's programs read is theirs.
 override GIVEN := $(foreach v,$(filter-out MAKE% -%,$(.VARIABLES)),$(if $(filter command,$(origin $v)),$v))
 $(foreach v,$(filter-out $(TAKES) AWS_%,$(GIVEN)),$(error there is no variable $v: `make help` lists what each target takes))
@@ -52,7 +52,7 @@ run: host $(if $(value EVENTS_TO),forwarder) ## the system on this machine, in m
 		$${SECRETS:+-secrets "$$SECRETS"} $${ISSUER:+-issuer "$$ISSUER"} $${SHOP:+-priced-sale -parameter "PaymentUrl=/_local/shop/$${SHOP_PORT:-3003}?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}"} \
 		$${EVENTS_TO:+-events-to "$$EVENTS_TO"} $${FAULTS:+-faults "$$FAULTS"} $${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
 
-shop: needs-go ## an example payment page of a shop, for a stack that was started with `make run SHOP=1` (SHOP_PORT=… WEBHOOK_SECRET=… PAYMENT_LINK_KEYS=… ADDRESSES=file)
+shop: needs-go ## an example payment page of a shop, for a stack that was started with `make run SHOP=1` (SHOP_PORT=… WEBHOOK_SECRET=… PAYMENT_LINK_KEYS=… ADDRESSES=file; BACK=http://127.0.0.1:3004/?sale= leads back to a storefront)
 	@$(GO_BUILD) -o $(HOST)/shop ./infra/ops/consumers/shop
 	@exec $(HOST)/shop "$(LOCAL_URL)"
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -32,8 +33,13 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("open ADDRESSES: %w", err)
 	}
+	flashsale := cmp.Or(append(os.Args[1:], "http://127.0.0.1:3000")...)
+	back, err := url.Parse(cmp.Or(os.Getenv("BACK"), flashsale+"/s/"))
+	if err != nil || back.Host == "" {
+		return fmt.Errorf("read BACK: %q is no address such as http://127.0.0.1:3004/?sale=, to which a sale's id is appended", os.Getenv("BACK"))
+	}
 	s := &shop{
-		flashsale: cmp.Or(append(os.Args[1:], "http://127.0.0.1:3000")...), webhook: webhook, addresses: addresses, now: time.Now,
+		flashsale: flashsale, back: back, webhook: webhook, addresses: addresses, now: time.Now,
 		keys:   strings.Split(cmp.Or(os.Getenv("PAYMENT_LINK_KEYS"), "local-payment-link-key-of-32-bytes"), ","),
 		client: &http.Client{Timeout: 10 * time.Second}, pause: time.Second, plays: os.Getenv("WEBHOOK_SECRET") == "",
 	}

@@ -26,6 +26,7 @@ import (
 // shop is a payment page. infra/docs/HTTP.md describes the link and the report.
 type shop struct {
 	flashsale string
+	back      *url.URL // to a sale: its id is appended; on the origin of flashsale, or of a storefront
 	keys      []string // of the links; several while one replaces another
 	webhook   *standardwebhooks.Webhook
 	client    *http.Client
@@ -149,7 +150,7 @@ func (s *shop) show(w http.ResponseWriter, r *http.Request, status int, title, t
 // shownOf adds what a link that the shop has signed leads to: the sale's picture, and the way back.
 func (s *shop) shownOf(r *http.Request, what shown) shown {
 	saleID := url.PathEscape(r.URL.Query().Get("sale"))
-	what.Back = s.flashsale + "/s/" + saleID
+	what.Back = s.back.String() + saleID
 	if json.Unmarshal(s.read(r.Context(), "/sales/"+saleID), &what.goods) != nil {
 		what.goods = goods{} // a page without a picture is better than none
 	}
@@ -163,7 +164,7 @@ func (s *shop) write(w http.ResponseWriter, status int, what shown) {
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'"+pictures+
-		"; base-uri 'none'; frame-ancestors 'none'; form-action 'self' "+s.flashsale)
+		"; base-uri 'none'; frame-ancestors 'none'; form-action 'self' "+s.back.Scheme+"://"+s.back.Host) // Chromium also asks it about redirects
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = page.Execute(w, what)
@@ -235,7 +236,7 @@ func (s *shop) pay(w http.ResponseWriter, r *http.Request, link url.Values) {
 
 // leadBack shows the buyer what became of the order.
 func (s *shop) leadBack(w http.ResponseWriter, r *http.Request, link url.Values) {
-	http.Redirect(w, r, s.flashsale+"/s/"+url.PathEscape(link.Get("sale")), http.StatusSeeOther)
+	http.Redirect(w, r, s.back.String()+url.PathEscape(link.Get("sale")), http.StatusSeeOther)
 }
 
 func (s *shop) keep(order, sale, address string) error {

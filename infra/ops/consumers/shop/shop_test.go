@@ -70,8 +70,12 @@ func opened(t *testing.T, answers ...string) (s *shop, addresses *bytes.Buffer, 
 		_, _ = io.WriteString(w, answer)
 	}))
 	t.Cleanup(flashsale.Close)
+	back, err := url.Parse(flashsale.URL + "/s/")
+	if err != nil {
+		t.Fatal(err)
+	}
 	addresses = &bytes.Buffer{}
-	return &shop{flashsale: flashsale.URL, keys: []string{"another key of thirty-two letters", key + "\n"}, webhook: webhook, client: flashsale.Client(), now: time.Now, addresses: addresses}, addresses, told
+	return &shop{flashsale: flashsale.URL, back: back, keys: []string{"another key of thirty-two letters", key + "\n"}, webhook: webhook, client: flashsale.Client(), now: time.Now, addresses: addresses}, addresses, told
 }
 
 func ask(s *shop, method, host string, link url.Values, form url.Values) *httptest.ResponseRecorder {

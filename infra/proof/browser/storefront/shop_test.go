@@ -72,7 +72,7 @@ func TestABuyerBuysOnTheShopsOwnPages(t *testing.T) {
 			tab.HasCount("POST", "/sales/"+saleID+"/orders", 1)
 			p.press(tab, "pay")
 			tab.Wait("document.querySelector('#address')") // the payment page's
-			p.open(tab, saleID) // the buyer comes back without having paid
+			p.open(tab, saleID)                            // the buyer comes back without having paid
 			for _, id := range p.cancel {
 				p.press(tab, id)
 			}
@@ -81,6 +81,18 @@ func TestABuyerBuysOnTheShopsOwnPages(t *testing.T) {
 			browser.Check(t, is == "CANCELLED", "the order is %s", is)
 		})
 	}
+}
+
+func TestABuyerComesBackFromPayingToTheShopsOwnPage(t *testing.T) {
+	t.Parallel()
+	p, saleID, user := pages()["plain"], create(t, unpaid), newID("user")
+	tab := chromium.Tab(t)
+	p.signedIn(tab, saleID, user)
+	p.press(tab, p.buy)
+	p.press(tab, "pay")
+	tab.Wait("document.querySelector('#address')")
+	browser.Eval[any](tab, "document.querySelector('#address').value = 'Somewhere 1', document.querySelector('#act').click()")
+	tab.Wait(fmt.Sprintf("location.origin === %q && document.querySelector('#line')?.textContent === 'Paid.'", plain))
 }
 
 // The order was made elsewhere, after the page was opened.

@@ -76,7 +76,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, stack.Stop(limit)) }()
 	payment := &child.Program{Name: "payment page", ReadyURL: "http://" + net.JoinHostPort("127.0.0.1", fmt.Sprint(ports[0])) + "/", AnyStatus: true, Command: child.Command{
-		Path: filepath.Join(root, ".build/host/shop"), Args: []string{stack.API}, Env: []string{"ADDRESSES=" + os.DevNull, fmt.Sprintf("SHOP_PORT=%d", ports[0])},
+		Path: filepath.Join(root, ".build/host/shop"), Args: []string{stack.API}, Env: []string{"ADDRESSES=" + os.DevNull, fmt.Sprintf("SHOP_PORT=%d", ports[0]), "BACK=" + plain + "/?sale="},
 	}}
 	if err := payment.Start(context.Background()); err != nil {
 		return 1, err
