@@ -40,7 +40,7 @@ LAB_BUILD := $(TELL_GO) -C infra/lab $(BUILD_FLAGS) -o ../../$(HOST)/lab .
 # Nothing here reaches AWS.
 export AWS_EC2_METADATA_DISABLED := true
 
-.PHONY: help run shop demo events flashsale test check prove lab bench screenshots build release clean \
+.PHONY: help run shop demo events flashsale test check prove lab bench screenshots build release storefront clean \
 	prove-stack prove-rules lab-check lab-engines host programs forwarder needs-go engine browser clients $(FUNCTIONS:%=build-%)
 
 help: ## list the targets
@@ -154,6 +154,9 @@ $(FUNCTIONS:%=build-%): build-%Function: needs-go
 
 release: needs-go ## make the files of a release in .build/release: zips, the command for each platform, templates, bills of materials, the storefront's modules, licences, checksums (TAG=v…: refuse another version)
 	@go run ./infra/ops/packaging $${TAG:+-tag "$$TAG"}
+
+storefront: needs-go ## make flashsale.js, <flash-sale> and their npm package in .build/release, of this checkout as it is
+	@go run ./infra/ops/packaging -storefront
 
 # For this machine, what `make run`, `make shop` and `make demo` start, and no more: npm waits for the network, and go computes. All
 # functions are one program, which takes one link.

@@ -1,6 +1,7 @@
 // Command packaging makes the files of a release of this checkout in .build/release: the functions' zips, the
 // templates, the command flashsale for each platform, a bill of materials of every program, the storefront's modules
 // and their npm package, the licences, and the checksums of all. `make release` starts it. The same commit gives the same bytes.
+// `make storefront` makes the storefront's part alone.
 package main
 
 import (
@@ -46,7 +47,15 @@ var packed = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func main() {
 	tag := flag.String("tag", "", "the tag that the release must have")
+	part := flag.Bool("storefront", false, "make the storefront's files alone, of the checkout as it is")
 	flag.Parse()
+	if *part {
+		if err := buildStorefront(); err != nil {
+			fmt.Fprintln(os.Stderr, "storefront:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := releasable(ctx, ".", *tag)
 	if err == nil {
@@ -117,10 +126,8 @@ func build(ctx context.Context) error {
 		}
 	}
 	files[template] = packaged.Template(files[template])
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
-			return err
-		}
+	if err := write(files); err != nil {
+		return err
 	}
 	list, err := packaged.List(to)
 	if err != nil {
@@ -128,6 +135,33 @@ func build(ctx context.Context) error {
 	}
 	fmt.Printf("release %s is in %s: %d files and %s\n", sale.ProgramVersion, to, bytes.Count(list, []byte("\n")), packaged.Sums)
 	return os.WriteFile(filepath.Join(to, packaged.Sums), list, 0o644)
+}
+
+// buildStorefront makes the storefront's files, and says where the npm package is.
+func buildStorefront() error {
+	files, err := storefront(os.DirFS("."))
+	if err := errors.Join(err, os.MkdirAll(to, 0o755)); err != nil {
+		return err
+	}
+	if err := write(files); err != nil {
+		return err
+	}
+	for name := range files {
+		if strings.HasSuffix(name, ".tgz") {
+			fmt.Println("the npm package is", filepath.Join(to, name))
+		}
+	}
+	return nil
+}
+
+// write writes files of the release.
+func write(files map[string][]byte) error {
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storefront returns what a release has for shops with a front end of their own, by the files' names.
