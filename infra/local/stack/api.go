@@ -87,11 +87,14 @@ func (s *Stack) startAPI(l net.Listener) error {
 	buyers, operators := s.issuer.Handler(), s.operators.Handler()
 	local.Handle("/_local/", buyers)
 	local.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Has("role") {
+		switch {
+		case r.URL.Query().Has("role"):
 			operators.ServeHTTP(w, r)
-			return
+		case s.o.Issuer != "": // the API would refuse one of the stack's own
+			http.Error(w, "the tokens of this stack are those of "+s.o.Issuer, http.StatusNotFound)
+		default:
+			buyers.ServeHTTP(w, r)
 		}
-		buyers.ServeHTTP(w, r)
 	})
 	local.HandleFunc("GET /_local/health", s.health)
 	local.Handle("GET "+dicePath+"/", http.StripPrefix(dicePath, s.dice))
