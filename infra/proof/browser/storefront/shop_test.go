@@ -79,6 +79,8 @@ func TestABuyerBuysOnTheShopsOwnPages(t *testing.T) {
 			tab.Wait("!" + p.find("pay"))
 			is := state(t, saleID, user)
 			browser.Check(t, is == "CANCELLED", "the order is %s", is)
+			stored := browser.Eval[string](tab, "JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie")
+			browser.Check(t, stored == "{}", "it stored %s", stored)
 		})
 	}
 }
