@@ -155,7 +155,7 @@ $(FUNCTIONS:%=build-%): build-%Function: needs-go
 release: needs-go ## make the files of a release in .build/release: zips, the command for each platform, templates, bills of materials, the storefront's modules, licences, checksums (TAG=v…: refuse another version)
 	@go run ./infra/ops/packaging $${TAG:+-tag "$$TAG"}
 
-storefront: needs-go ## make flashsale.js, <flash-sale> and their npm package in .build/release, of this checkout as it is
+storefront: needs-go ## make flashsale.js, <flash-sale> and their npm package in .build/package, of this checkout as it is
 	@go run ./infra/ops/packaging -storefront
 
 # For this machine, what `make run`, `make shop` and `make demo` start, and no more: npm waits for the network, and go computes. All

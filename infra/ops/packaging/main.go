@@ -31,8 +31,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// The template, the folder into which make builds the functions, and that of the release.
-const template, functions, to = "template.yaml", ".build/lambda", ".build/release"
+// The template, the folder into which make builds the functions, that of the release, and that of the storefront's part alone,
+// which must not change a release with its checksums.
+const template, functions, to, aside = "template.yaml", ".build/lambda", ".build/release", ".build/package"
 
 // bom makes bills of materials from what a program says of itself, so that they list what is in it and nothing
 // else.
@@ -126,7 +127,7 @@ func build(ctx context.Context) error {
 		}
 	}
 	files[template] = packaged.Template(files[template])
-	if err := write(files); err != nil {
+	if err := write(to, files); err != nil {
 		return err
 	}
 	list, err := packaged.List(to)
@@ -140,24 +141,24 @@ func build(ctx context.Context) error {
 // buildStorefront makes the storefront's files, and says where the npm package is.
 func buildStorefront() error {
 	files, err := storefront(os.DirFS("."))
-	if err := errors.Join(err, os.MkdirAll(to, 0o755)); err != nil {
+	if err := errors.Join(err, os.RemoveAll(aside), os.MkdirAll(aside, 0o755)); err != nil {
 		return err
 	}
-	if err := write(files); err != nil {
+	if err := write(aside, files); err != nil {
 		return err
 	}
 	for name := range files {
 		if strings.HasSuffix(name, ".tgz") {
-			fmt.Println("the npm package is", filepath.Join(to, name))
+			fmt.Println("the npm package is", filepath.Join(aside, name))
 		}
 	}
 	return nil
 }
 
-// write writes files of the release.
-func write(files map[string][]byte) error {
+// write writes files into a folder.
+func write(folder string, files map[string][]byte) error {
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
 			return err
 		}
 	}
