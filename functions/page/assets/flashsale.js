@@ -12,54 +12,8 @@
  * @property {string | null} [id] of the request
  */
 
-/** How often a request is repeated that gets no final answer. */
-const most = 8;
-/** An order that is too early by up to this is sent again at the opening. */
-const soon = 90000;
-/** How often a sale that may change is read while it is seen. What others share is read by all. */
-const minute = 60000;
-/** How often a final state is read as often as one that is not. */
-const doubted = 10;
-/** How long an answer may take. */
-const limit = 15000;
-
 /** The orders that were sent from here, also by another drop. */
 const sent = new Set();
-
-/** No answer. @type {Answer} */
-const silence = { status: 0, code: "busy", body: {}, wait: 0 };
-/** No question. @type {Answer} */
-const none = { ...silence, code: "" };
-/** What who is not signed in is answered. @type {Answer} */
-const denied = { ...silence, status: 401, code: "unauthorized" };
-
-/** Whether the same request may get another answer soon. @param {Answer} a */
-const passing = ({ status, code }) => !status || status === 429 || status > 499 || /^(busy|internal|sale-paused|too-many-requests|order-pending)$/.test(code);
-
-/** What the next reading of the sale may disprove. Other refusals are about the person. */
-const passed = /^(sale-|sold|recalled|not-your|turn|entering)/;
-/** An order is too early. */
-const tooEarly = /^(sale-not-open|not-your-turn)$/;
-
-/** Phases by the code of a refusal, or by a state. @type {Record<string, Phase>} */
-const phases = {
-  "sale-not-found": "unknown", "group-not-found": "unknown", "invalid-request": "unknown", "sale-not-open": "notOpen", "sale-paused": "paused", "sold-out": "soldOut",
-  "sale-closed": "closed", recalled: "recalled", "already-ordered": "elsewhere", "not-eligible": "notEligible", forbidden: "forbidden", unauthorized: "signedOut",
-  "not-your-turn": "notYourTurn", "turn-over": "turnOver", "entering-not-open": "enterSoon", "entering-closed": "notEntered",
-  NOT_OPEN: "notOpen", OPEN: "open", PAUSED: "paused", SOLD_OUT: "soldOut", CLOSED: "closed", RECALLED: "recalled",
-  PENDING: "accepted", CONFIRMED: "confirmed", PAID: "paid", EXPIRED: "expired", CANCELLED: "cancelled",
-};
-
-/** The phases in which an order is possible. */
-const buyable = /^(open|paused|otherState|called|openCall)$/;
-/** The others in which who is not signed in may have ordered, or will order. */
-const signable = /^(notOpen|enter|enterSoon|soldOut|closed|recalled|turnOver|notEntered)$/;
-
-const time = Date.parse;
-/** Spreads what all would do at once. @param {number} n */
-const upTo = (n) => n * Math.random();
-/** Whether a claim may become another one. @param {Fields} claim */
-const undecided = (claim) => /^(PENDING|CONFIRMED)$/.test(claim.state);
 
 /** @param {import("./flashsale.js").Options} options @returns {import("./flashsale.js").Drop} */
 export function flashsale({
@@ -73,6 +27,53 @@ export function flashsale({
   const foreign = location && origin !== location.origin;
   const name = group || saleId;
 
+  /** How often a request is repeated that gets no final answer. */
+  const most = 8;
+  /** An order that is too early by up to this is sent again at the opening. */
+  const soon = 90000;
+  /** How often a sale that may change is read while it is seen. What others share is read by all. */
+  const minute = 60000;
+  /** How often a final state is read as often as one that is not. */
+  const doubted = 10;
+  /** How long an answer may take. */
+  const limit = 15000;
+
+  /** No answer. @type {Answer} */
+  const silence = { status: 0, code: "busy", body: {}, wait: 0 };
+  /** No question. @type {Answer} */
+  const none = { ...silence, code: "" };
+  /** What who is not signed in is answered. @type {Answer} */
+  const denied = { ...silence, status: 401, code: "unauthorized" };
+
+  /** Whether the same request may get another answer soon. @param {Answer} a */
+  const passing = ({ status, code }) => !status || status === 429 || status > 499 || code === "order-pending";
+
+  /** What the next reading of the sale may disprove. Other refusals are about the person. */
+  const passed = /^(sale-|sold|recalled|not-your|turn|entering)/;
+  /** An order is too early. */
+  const tooEarly = /^(sale-not-open|not-your-turn)$/;
+
+  /** Phases with another name than the code of the refusal or the state. @type {Record<string, Phase>} */
+  const renamed = {
+    "sale-not-found": "unknown", "group-not-found": "unknown", "invalid-request": "unknown", "already-ordered": "elsewhere", unauthorized: "signedOut",
+    PENDING: "accepted",
+  };
+  /** The others: soldOut of sold-out and of SOLD_OUT, closed of sale-closed. */
+  const alike = /^(notOpen|open|paused|soldOut|closed|recalled|notEligible|forbidden|confirmed|paid|expired|cancelled)$/;
+  /** The phase of a code or a state. @param {string} name @returns {Phase | undefined} */
+  const phaseOf = (name) => renamed[name] ?? /** @type {Phase} */ (alike.exec(name.toLowerCase().replace("sale-", "").replace(/[-_]./g, (c) => c[1].toUpperCase()))?.[0]);
+
+  /** The phases in which an order is possible. */
+  const buyable = /^(open|paused|otherState|called|openCall)$/;
+  /** The others in which who is not signed in may have ordered, or will order. */
+  const signable = /^(notOpen|enter|enterSoon|soldOut|closed|recalled|turnOver|notEntered)$/;
+
+  const time = Date.parse;
+  /** Spreads what all would do at once. @param {number} n */
+  const upTo = (n) => n * Math.random();
+  /** Whether a claim may become another one. @param {Fields} claim */
+  const undecided = (claim) => /^(PENDING|CONFIRMED)$/.test(claim.state);
+
   /** @type {Fields[]} */
   let sales = [];
   /** The one that it is about; without a state before it is read. @type {Fields} */
@@ -82,8 +83,9 @@ export function flashsale({
   let claim = {};
   let already = false; // the claim was there before the order
   let elsewhere = ""; // the sale of the group in which the person has an order
-  /** @type {Record<string, Fields>} The entries by sale; missed is when the shop knew of none. */
-  const entries = Object.create(null);
+  /** @type {ReturnType<typeof import("./drawrules.js").begin> | undefined} Of draws, once one is seen. */
+  let rules;
+  let failed = 0; // how often they did not arrive
   /** @type {Phase | ""} */
   let doing = name && "loading";
   /** @type {State["last"]} */
@@ -113,13 +115,26 @@ export function flashsale({
   let life = 0;
   /** What waits ends with a stop: nothing of before goes on after it. @param {(value?: any) => void} f */
   const alive = (f, mine = life) => (/** @type {any} */ value) => void (mine === life && f(value));
-  const later = (/** @type {(value?: any) => void} */ f, /** @type {number} */ ms) => setTimeout(alive(f), Math.min(ms, 0x7fffffff));
+  /** What ends each timer: a program ends after its last one. @type {Set<() => void>} */
+  const timers = new Set();
+  /** Returns what ends the timer. @param {(value?: any) => void} f @param {number} ms */
+  const later = (f, ms) => {
+    const end = () => {
+      clearTimeout(timer);
+      timers.delete(end);
+    };
+    const timer = setTimeout(() => {
+      end();
+      f();
+    }, Math.min(ms, 0x7fffffff));
+    timers.add(end);
+    return end;
+  };
   /** @param {number} ms @returns {Promise<any>} */
   const pause = (ms) => new Promise((done) => later(done, ms));
   /** @template T @param {Promise<T>} promise @returns {Promise<T>} */
   const within = (promise) => new Promise((done, fail) => {
-    later(fail, limit);
-    promise.then(alive(done), alive(fail));
+    promise.then(alive(done), alive(fail)).finally(later(fail, limit));
   });
   /** @type {((value?: any) => void) | undefined} Ends what waits for an act. */
   let halt;
@@ -151,9 +166,9 @@ export function flashsale({
       try {
         body = JSON.parse(text);
       } catch {} // it has none
-      const fine = body && typeof body === "object";
+      const fine = Object(body) === body;
       const measured = time(body?.now) - at;
-      if (!isNaN(measured)) {
+      if (measured === measured) {
         // A clock without performance may be set.
         if (!(offset > measured) || (clock === Date && offset - measured > limit)) offset = measured;
         drift = ahead();
@@ -161,7 +176,7 @@ export function flashsale({
       return {
         status, body: fine ? body : {}, wait: 1000 * Number(headers.get("Retry-After")) || 0, id: headers.get("Apigw-Requestid"),
         // What API Gateway answers itself has no code.
-        code: fine && status > 199 && status < 300 ? "" : String(body?.code ?? { 401: denied.code, 403: "forbidden" }[status] ?? (status === 429 || status > 499 ? "busy" : "HTTP " + status)),
+        code: fine && status < 300 ? "" : String(body?.code ?? { 401: denied.code, 403: "forbidden" }[status] ?? (status === 429 || status > 499 ? "busy" : "HTTP " + status)),
       };
     } catch {
       stop?.abort();
@@ -196,7 +211,10 @@ export function flashsale({
       const a = await ask();
       const opening = !quiet && last === "buy" && tooEarly.test(a.code) && a.wait && a.wait <= soon;
       const again = opening || passing(a);
-      if (!quiet) [latest, gaveUp] = [a, !!again && n === most];
+      if (!quiet) {
+        latest = a;
+        gaveUp = again && n === most;
+      }
       if (!again || n === most) return a;
       if (!quiet) publish();
       const off = offline();
@@ -204,13 +222,27 @@ export function flashsale({
       // Some browsers miss the event that ends a wait for the network.
       await Promise.race([
         pause(off ? limit + upTo(limit) : a.wait + (opening ? upTo(500) : 500 + upTo(Math.min(1000 * 2 ** n, minute / 2)))),
-        new Promise((done) => (connected = off ? done : undefined)),
+        new Promise((done) => (connected = off ? alive(done) : undefined)),
       ]);
     }
   }
 
   const path = (/** @type {string} */ rest, id = sale.saleId) => `/sales/${encodeURIComponent(id)}${rest}`;
-  const look = () => call("GET", group ? "/groups/" + encodeURIComponent(group) : path(""));
+  /** Reads the sale or the group. */
+  async function look() {
+    const a = await call("GET", group ? "/groups/" + encodeURIComponent(group) : path(""));
+    if (!rules && /"draw"/.test(JSON.stringify(a.body))) {
+      try {
+        // Browsers do not ask again for an address that has failed, and bundlers follow an address that is whole.
+        const { begin } = await within(failed ? import("./drawrules.js?" + failed) : import("./drawrules.js"));
+        rules = begin({ now, repeat, own, path });
+      } catch {
+        failed++;
+        return silence;
+      }
+    }
+    return a;
+  }
   /** @param {string} [id] */
   const mine = (id) => own("GET", path("/orders/me", id));
   const opens = () => time(sale.opensAt);
@@ -218,19 +250,18 @@ export function flashsale({
   const said = () => (sale.state === "NOT_OPEN" || (sale.state === "WAITING" && !sale.draw?.calls?.length) ? now() >= opens() ? "OPEN" : "NOT_OPEN" : sale.state);
   /** Until when the claim must be paid; NaN if it need not be. */
   const payBy = () => (claim.state === "CONFIRMED" ? time(claim.payBy) : NaN);
-  const entry = () => (entries[sale.saleId] ??= { missed: 0 });
-  /** The call in which the person is: the first that goes so far. A call may be made longer, so the sale says its end. @returns {Fields | undefined} */
-  const turn = () => entry().rank && sale.draw?.calls?.find((/** @type {Fields} */ c) => !c.open && entry().rank <= (c.hi ?? ""));
-
   /** @param {Answer} a */
   function take({ code, body }) {
     if (code || time(body.now) < time(sale.now)) return; // an older one that comes later
     const before = said();
     sales = group ? (body.sales ?? []).map((/** @type {Fields} */ s) => ({ now: body.now, ...s })) : [{ ...body, saleId }];
     const kept = claim.state ? sale.saleId : chosen;
-    about(sales.find((s) => s.saleId === kept) ?? sales.find((s) => /OPEN/.test(s.state)) ?? sales[0]);
+    about(named(kept) ?? sales.find((s) => /OPEN/.test(s.state)) ?? sales[0]);
     same = said() === before ? same + 1 : 0;
   }
+
+  /** A sale of the group. @param {string} id */
+  const named = (id) => sales.find((s) => s.saleId === id);
 
   /** Makes a sale the one that it is about. @param {Fields} [next] */
   function about(next = sale) {
@@ -251,7 +282,8 @@ export function flashsale({
     const is = said();
     if (!is) return;
     const held = claim.state && !/^(EXPIRED|CANCELLED)$/.test(claim.state);
-    const [left, closes] = [opens() - now(), time(sale.closesAt)];
+    const left = opens() - now();
+    const closes = time(sale.closesAt);
     const spread = minute + upTo(minute / 2);
     let wait = (is === "SOLD_OUT" && asked) || spread;
     if (!held && is === "NOT_OPEN") wait *= 10;
@@ -259,7 +291,7 @@ export function flashsale({
     // In a draw there is no rush.
     if (left > 0 && left < wait) wait = left + (sale.draw ? spread / 3 : spread);
     if ((!held && is === "RECALLED") || (is === "CLOSED" && now() - closes > 60 * minute && !payBy())) wait = Infinity;
-    for (const end of [closes, time(turn()?.until)]) {
+    for (const end of [closes, rules?.until(sale).called ?? NaN]) {
       if (time(sale.now) < end && end - now() < wait) wait = Math.max(end - now(), 0) + 1000 + upTo(9000);
     }
     due = clock.now() + wait;
@@ -267,32 +299,12 @@ export function flashsale({
 
   /** Finds out what is known of the person's entry in the draw of the sale, if it has one. */
   async function learn() {
-    const { enterFrom, enterUntil, roll, seed } = sale.draw ?? {};
-    const known = entry();
-    const until = time(enterUntil);
-    // Once more when entering is over, as the person may have entered on another device; and for the roll and the dice.
-    if (now() >= time(enterFrom) && (known.leaf ? (roll && known.onRoll === undefined) || (seed && known.onRoll && !known.rank) : known.missed < (now() < until ? 1 : until))) {
-      const a = await own("GET", path("/entries/me"));
-      if (a.code === "entry-not-found") known.leaf ? (known.onRoll = false) : (known.missed = now());
-      else if (!a.code) Object.assign(known, a.body);
-      else if (passing(a)) reread = Math.min(reread, now() + a.wait + minute + upTo(minute));
-    }
+    const a = await rules?.learn(sale);
+    if (a && passing(a)) reread = Math.min(reread, now() + a.wait + minute + upTo(minute));
   }
 
-  /** The phase in a draw, by that of a sale without one. @param {Phase} is @returns {Phase} */
-  function inDraw(is) {
-    if (!sale.draw || !/^(notOpen|open|otherState)$/.test(is)) return is;
-    const { enterFrom, enterUntil, roll, seed, calls = [] } = sale.draw;
-    const { leaf, missed, onRoll } = entry();
-    const call = calls[calls.length - 1];
-    if (call?.open) return "openCall";
-    if (onRoll === false) return "notOnRoll";
-    if (turn()) return time(sale.now) < time(turn()?.until) ? "called" : "turnOver";
-    if (leaf && !call && now() < opens()) return seed ? "diced" : roll ? "onRoll" : "entered";
-    if (leaf) return call?.hi ? "notDrawn" : "calling";
-    if (now() < time(enterUntil)) return now() < time(enterFrom) ? "enterSoon" : "enter";
-    return signedIn && missed < time(enterUntil) ? "checking" : "notEntered";
-  }
+  /** The phase in a draw, by that of a sale without one. @param {Phase} is */
+  const inDraw = (is, code = "") => rules?.phase(sale, is, code, signedIn) ?? is;
 
   /** @returns {Phase} */
   function phase() {
@@ -302,11 +314,11 @@ export function flashsale({
     if (payBy()) return now() < payBy() ? "unpaid" : "late";
     // Until the order has its id, nobody knows until when it must be paid.
     if (sale.payWithin > 0 && undecided(claim)) return "reserved";
-    if (is) return phases[is] ?? "held";
+    if (is) return phaseOf(is) ?? "held";
     if (doing) return doing;
     if (gaveUp && code && code !== "sale-paused") return last === "buy" ? "stuckOrder" : "stuck";
-    if (!name || (group && !sale.state && !code)) return "unknown";
-    return inDraw(code ? phases[code] ?? "other" : phases[said()] ?? "otherState");
+    if (!name || (!sale.state && !code)) return "unknown";
+    return inDraw(phaseOf(code || said()) ?? (code ? "other" : "otherState"), code);
   }
 
   /** What is paid, and where: only with https, or at the API's own origin. */
@@ -331,10 +343,10 @@ export function flashsale({
         (/^(stuckOrder|other)$/.test(is) || (buyable.test(is) && (!group || chosen) && (is !== "paused" || buyable.test(inDraw("open"))))) && "buy",
     ].filter(Boolean);
     return {
-      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, entry: entry().leaf && { ...entry(), missed: "", turn: turn() },
-      until: { notOpen: opening, signedOut: opening, unpaid: payBy(), enterSoon: time(sale.draw?.enterFrom), entered: opens(), onRoll: opens(), diced: opens(), called: time(turn()?.until) }[/** @type {string} */ (is)],
+      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, entry: rules?.entry(sale),
+      until: { notOpen: opening, signedOut: opening, unpaid: payBy(), ...rules?.until(sale) }[/** @type {string} */ (is)],
       retrying: !claim.state && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : tooEarly.test(code) ? "early" : "busy"),
-      offline: offline(), mayReturn: is === "soldOut" && !!sale.mayReturn, signedIn, last, already, cancelling, elsewhere, code, requestId: code && id, pay,
+      offline: offline(), mayReturn: is === "soldOut" && sale.mayReturn, signedIn, last, already, cancelling, elsewhere, code, requestId: code && id, pay,
     };
   }
 
@@ -352,8 +364,9 @@ export function flashsale({
 
   /** Reads the sale, and the person's claim. */
   async function load() {
-    [due, since] = [Infinity, clock.now()];
-    begin("loading", undefined);
+    due = Infinity;
+    since = clock.now();
+    begin("loading");
     take(await repeat(look));
     if (sale.state && !latest.code) {
       await learn();
@@ -376,15 +389,18 @@ export function flashsale({
     let id = sale.saleId;
     let a = await repeat(() => mine(id), quiet);
     const other = a.code === "order-not-found" && a.body.saleId;
-    if (sales.some((s) => s.saleId === other)) {
+    if (named(other)) {
       id = other;
       a = await repeat(() => mine(id), quiet);
     }
     if ((!quiet && !gaveUp) || (signedIn && latest.code === "unauthorized")) latest = none;
     if (claim.state) know(a);
     if (claim.state || doing === "sending") return;
-    if (other && id !== other) [latest, elsewhere] = [{ ...none, code: "already-ordered" }, other];
-    if (!a.code) about(sales.find((s) => s.saleId === id));
+    if (other && id !== other) {
+      latest = { ...none, code: "already-ordered" };
+      elsewhere = other;
+    }
+    if (!a.code) about(named(id));
     settle(a, true);
   }
 
@@ -394,7 +410,8 @@ export function flashsale({
   /** Reads the sale again, and the person's claim; before the opening also later, if there is no answer. */
   async function again() {
     if (now() >= reread) reread = Infinity;
-    [due, since] = [Infinity, clock.now()];
+    due = Infinity;
+    since = clock.now();
     const a = await look();
     take(a);
     if (!a.code) {
@@ -407,9 +424,12 @@ export function flashsale({
     publish();
   }
 
-  /** Begins an act. @param {Phase} is @param {State["last"]} act */
+  /** Begins an act, or a reading. @param {Phase} is @param {State["last"]} [act] */
   function begin(is, act) {
-    [doing, last, latest, gaveUp] = [is, act, none, false];
+    doing = is;
+    last = act;
+    latest = none;
+    gaveUp = false;
     publish();
   }
 
@@ -435,7 +455,7 @@ export function flashsale({
     doing = "";
     if (a.code === "sold-out") Object.assign(sale, { state: "SOLD_OUT", mayReturn: a.body.mayReturn });
     elsewhere = a.code === "already-ordered" && a.body.saleId !== sale.saleId && !a.body.claim ? a.body.saleId : "";
-    if (sales.some((s) => s.saleId === elsewhere)) {
+    if (named(elsewhere)) {
       choose(elsewhere);
       settle(await repeat(() => mine()), true);
     } else settle(a);
@@ -447,7 +467,9 @@ export function flashsale({
     const exists = code === "already-ordered" && !elsewhere;
     const found = exists ? body.claim ?? {} : !code && body;
     if (found && !claim.state) {
-      [claim, already, latest] = [{ state: "PENDING", ...found }, old || exists, none];
+      claim = { state: "PENDING", ...found };
+      already = old || exists;
+      latest = none;
       if (!old) others?.postMessage("");
       follow(wait);
     }
@@ -489,8 +511,7 @@ export function flashsale({
   /** Enters the person in the draw. To do it again changes nothing. */
   async function enter() {
     begin("entering", "enter");
-    const a = await repeat(() => own("PUT", path("/entries/me")));
-    if (!a.code) Object.assign(entry(), a.body);
+    await rules?.enter(sale);
     doing = "";
     await learn();
   }
@@ -498,7 +519,7 @@ export function flashsale({
   /** @param {string} id */
   function choose(id) {
     chosen = id;
-    about(sales.find((s) => s.saleId === id));
+    about(named(id));
     if (!doing && !claim.state) latest = none;
     publish();
     learn().then(publish);
@@ -533,7 +554,7 @@ export function flashsale({
   /** Once a second, and at the opening. */
   function tick() {
     const left = opens() - now();
-    later(tick, left > 0 ? left % 1000 || 1000 : 1000);
+    later(tick, (left > 0 && left % 1000) || 1000);
     if (now() >= reread) again();
     else if (slept()) wake();
     else if (clock.now() >= due && seen()) lookAgain();
@@ -586,7 +607,7 @@ export function flashsale({
       others = tabs?.("claimed " + base + name);
       if (others) others.onmessage = seekAgain;
       // The last order may have been sent before a reload.
-      if (globalThis.performance?.getEntriesByType?.("navigation").some((e) => "type" in e && e.type !== "navigate")) sent.add(base + path("/orders"));
+      if (/** @type {any} */ (clock).getEntriesByType?.("navigation").some((/** @type {any} */ e) => e.type !== "navigate")) sent.add(base + path("/orders"));
       cancelling = "";
       load();
       follow(0);
@@ -595,6 +616,7 @@ export function flashsale({
     stop() {
       running = false;
       life++;
+      for (const end of timers) end();
       listen("removeEventListener");
       others?.close();
       halt?.();

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
+import "../../../../functions/page/assets/drawrules.js"; // so that it is there at once
 import { flashsale } from "../../../../functions/page/assets/flashsale.js";
 
 // Time passes only by pass().
 const realImmediate = setImmediate;
 const start = Date.parse("2026-11-11T12:00:00Z");
 let [time, date, timers] = [0, start, []];
-globalThis.setTimeout = (run, ms) => void timers.push({ run, due: time + ms });
+globalThis.setTimeout = (run, ms) => (timers.push({ run, due: time + ms }), timers.at(-1));
+globalThis.clearTimeout = (timer) => (timers = timers.filter((t) => t !== timer));
 Date.now = () => date + time;
 performance.now = () => time;
 const settle = async () => {
@@ -258,6 +260,29 @@ test("it starts, stops and starts again, and asks for nothing after a stop", asy
   const n = calls.length;
   await pass(3600);
   assert.equal(calls.length, n);
+});
+
+test("no timer keeps a program from ending after a stop, nor one of an answer that has come", async () => {
+  const drop = open({ "GET /sales/s/orders/me": { claimId: "C", state: "PENDING" } });
+  await pass(1);
+  assert.deepEqual(timers.filter(({ due }) => due - time > 10000), []);
+  drop.stop();
+  await settle();
+  assert.deepEqual(timers, []);
+});
+
+test("what waits for the network when it stops does not go on", async () => {
+  const { navigator } = globalThis;
+  Object.defineProperty(globalThis, "navigator", { value: { onLine: false }, configurable: true });
+  const lost = { request: (...asked) => (calls.push(asked), Promise.reject(new Error())) };
+  const drop = open({}, lost);
+  await pass(1);
+  drop.stop();
+  calls.length = 0;
+  drop.refresh();
+  await settle();
+  Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true });
+  assert.equal(calls.length, 0);
 });
 
 test("what is pending when it stops is followed when it starts again", async () => {

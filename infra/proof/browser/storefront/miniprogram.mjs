@@ -46,4 +46,3 @@ drop.onShow();
 press("cancel");
 await until("cancelled");
 drop.onUnload();
-process.exit(); // timers of answers that have come
