@@ -33,6 +33,7 @@ type Headers struct {
 	CacheControl string `json:"Cache-Control,omitempty"`
 	Location     string `json:"Location,omitempty"`
 	RetryAfter   string `json:"Retry-After,omitempty"` // see Seconds
+	Vary         string `json:"Vary,omitempty"`
 	Version      string `json:"Flashsale-Version,omitempty"`
 }
 

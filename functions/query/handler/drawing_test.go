@@ -89,8 +89,8 @@ func TestARollOfNobodyIsARoll(t *testing.T) {
 // refusedForAll checks a refusal that is the same for everybody for two seconds.
 func refusedForAll(t *testing.T, r httpapi.Response, status int, code sale.Code) map[string]any {
 	t.Helper()
-	if r.Headers.CacheControl != "max-age=2" {
-		t.Errorf("Cache-Control %q", r.Headers.CacheControl)
+	if r.Headers.CacheControl != "max-age=2" || r.Headers.Vary != "Origin" {
+		t.Errorf("Cache-Control %q, Vary %q; want max-age=2, Origin", r.Headers.CacheControl, r.Headers.Vary)
 	}
 	r.Headers.CacheControl = "no-store"
 	return refused(t, r, status, code)

@@ -78,5 +78,8 @@ func answered(t *testing.T, r httpapi.Response, cacheControl string) map[string]
 	if r.StatusCode != 200 || r.Headers.ContentType != "application/json" || r.Headers.CacheControl != cacheControl {
 		t.Errorf("%d %v %s, want 200, JSON, %s", r.StatusCode, r.Headers, r.Body, cacheControl)
 	}
+	if cacheControl != "no-store" && r.Headers.Vary != "Origin" {
+		t.Errorf("Vary is %q: pages of other origins get what a browser has kept for the API's own", r.Headers.Vary)
+	}
 	return body
 }

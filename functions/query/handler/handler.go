@@ -98,13 +98,17 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 	}, func(event *telemetry.Event, code sale.Code) {
 		event.CountBy("queries", "result", telemetry.Result(code))
 	})
-	if err == nil {
-		return response, nil
-	}
-	response = httpapi.Problem(err, "")
 	isPublic := r.RouteKey == saleRoute || r.RouteKey == groupRoute || r.RouteKey == rollRoute
-	if isPublic && slices.Contains(lasting, sale.CodeOf(err)) {
-		response.Headers.CacheControl = publicAge
+	if err != nil {
+		response = httpapi.Problem(err, "")
+		if isPublic && slices.Contains(lasting, sale.CodeOf(err)) {
+			response.Headers.CacheControl = publicAge
+		}
+	}
+	if isPublic {
+		// API Gateway adds CORS headers only to answers to other origins. A browser that keeps an answer to a page of the
+		// API's own would give it to another site's page, without them.
+		response.Headers.Vary = "Origin"
 	}
 	return response, nil
 }
