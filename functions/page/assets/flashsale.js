@@ -29,24 +29,22 @@ export function flashsale({
 
   /** How often a request is repeated that gets no final answer. */
   const most = 8;
-  /** An order that is too early by up to this is sent again at the opening. */
-  const soon = 90000;
   /** How often a sale that may change is read while it is seen. What others share is read by all. */
   const minute = 60000;
-  /** How often a final state is read as often as one that is not. */
-  const doubted = 10;
   /** How long an answer may take. */
   const limit = 15000;
 
-  /** No answer. @type {Answer} */
-  const silence = { status: 0, code: "busy", body: {}, wait: 0 };
-  /** No question. @type {Answer} */
-  const none = { ...silence, code: "" };
-  /** What who is not signed in is answered. @type {Answer} */
-  const denied = { ...silence, status: 401, code: "unauthorized" };
+  /** @param {string} code @returns {Answer} */
+  const without = (code, status = 0) => ({ status, code, body: {}, wait: 0 });
+  /** No answer. */
+  const silence = without("busy");
+  /** No question. */
+  const none = without("");
+  /** What who is not signed in is answered. */
+  const denied = without("unauthorized", 401);
 
   /** Whether the same request may get another answer soon. @param {Answer} a */
-  const passing = ({ status, code }) => !status || status === 429 || status > 499 || code === "order-pending";
+  const passing = ({ status, code }) => !status || status === 429 || status > 499 || /^(sale-paused|order-pending)$/.test(code);
 
   /** What the next reading of the sale may disprove. Other refusals are about the person. */
   const passed = /^(sale-|sold|recalled|not-your|turn|entering)/;
@@ -61,7 +59,7 @@ export function flashsale({
   /** The others: soldOut of sold-out and of SOLD_OUT, closed of sale-closed. */
   const alike = /^(notOpen|open|paused|soldOut|closed|recalled|notEligible|forbidden|confirmed|paid|expired|cancelled)$/;
   /** The phase of a code or a state. @param {string} name @returns {Phase | undefined} */
-  const phaseOf = (name) => renamed[name] ?? /** @type {Phase} */ (alike.exec(name.toLowerCase().replace("sale-", "").replace(/[-_]./g, (c) => c[1].toUpperCase()))?.[0]);
+  const phaseOf = (name) => renamed[name] ?? /** @type {Phase} */ (alike.exec(name.toLowerCase().replace(/sale-|[-_](.)/g, (_, c = "") => c.toUpperCase()))?.[0]);
 
   /** The phases in which an order is possible. */
   const buyable = /^(open|paused|otherState|called|openCall)$/;
@@ -209,7 +207,8 @@ export function flashsale({
   async function repeat(ask, quiet) {
     for (let n = 0; ; n++) {
       const a = await ask();
-      const opening = !quiet && last === "buy" && tooEarly.test(a.code) && a.wait && a.wait <= soon;
+      // An order that is too early by a minute and a half is sent again at the opening.
+      const opening = !quiet && last === "buy" && tooEarly.test(a.code) && a.wait && a.wait <= 90000;
       const again = opening || passing(a);
       if (!quiet) {
         latest = a;
@@ -287,11 +286,11 @@ export function flashsale({
     const spread = minute + upTo(minute / 2);
     let wait = (is === "SOLD_OUT" && asked) || spread;
     if (!held && is === "NOT_OPEN") wait *= 10;
-    if (!held && same >= doubted && (is === "CLOSED" || (is === "SOLD_OUT" && !sale.mayReturn))) wait *= 5;
+    if (same > 9 && !held && (is === "CLOSED" || (is === "SOLD_OUT" && !sale.mayReturn))) wait *= 5;
     // In a draw there is no rush.
     if (left > 0 && left < wait) wait = left + (sale.draw ? spread / 3 : spread);
     if ((!held && is === "RECALLED") || (is === "CLOSED" && now() - closes > 60 * minute && !payBy())) wait = Infinity;
-    for (const end of [closes, rules?.until(sale).called ?? NaN]) {
+    for (const end of /** @type {number[]} */ ([closes, rules?.until(sale).called])) {
       if (time(sale.now) < end && end - now() < wait) wait = Math.max(end - now(), 0) + 1000 + upTo(9000);
     }
     due = clock.now() + wait;
@@ -324,7 +323,7 @@ export function flashsale({
   /** What is paid, and where: only with https, or at the API's own origin. */
   function payment() {
     const to = String(claim.paymentUrl ?? "");
-    const url = /^\/[^/\\\s]/.test(to) ? origin + to : /^https:\/\/[^/\\\s]/.test(to) || to.startsWith(origin + "/") ? to : "";
+    const url = /^\/[^/\\\s]/.test(to) ? origin + to : (/^https:\/\/[^/\\\s]/.test(to) || to.startsWith(origin + "/")) && to;
     return { url, by: payBy(), amount: claim.amount, currency: claim.currency, query: to.split("?")[1] };
   }
 
@@ -344,7 +343,7 @@ export function flashsale({
     ].filter(Boolean);
     return {
       phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, entry: rules?.entry(sale),
-      until: { notOpen: opening, signedOut: opening, unpaid: payBy(), ...rules?.until(sale) }[/** @type {string} */ (is)],
+      until: { notOpen: opening, unpaid: payBy(), signedOut: opening, ...rules?.until(sale) }[/** @type {string} */ (is)],
       retrying: !claim.state && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : tooEarly.test(code) ? "early" : "busy"),
       offline: offline(), mayReturn: is === "soldOut" && sale.mayReturn, signedIn, last, already, cancelling, elsewhere, code, requestId: code && id, pay,
     };
@@ -355,7 +354,7 @@ export function flashsale({
   let text = "";
   let state = /** @type {State} */ ({});
   function publish() {
-    const shown = JSON.stringify(view(), (_, value) => (value === "" || value === false || value !== value ? undefined : value));
+    const shown = JSON.stringify(view(), (_, value) => (value || value === 0 ? value : undefined));
     if (shown === text) return;
     state = JSON.parse((text = shown), (_, value) => Object.freeze(value));
     // One that throws stops nothing here.
@@ -397,7 +396,7 @@ export function flashsale({
     if (claim.state) know(a);
     if (claim.state || doing === "sending") return;
     if (other && id !== other) {
-      latest = { ...none, code: "already-ordered" };
+      latest = without("already-ordered");
       elsewhere = other;
     }
     if (!a.code) about(named(id));
@@ -450,7 +449,10 @@ export function flashsale({
       latest = none;
       await again();
       // The answer may have come from a cache that has not heard of it yet.
-      if (said() !== "NOT_OPEN") Object.assign(sale, { state: "NOT_OPEN", opensAt: new Date(now() + a.wait).toISOString() });
+      if (said() !== "NOT_OPEN") {
+        sale.state = "NOT_OPEN";
+        sale.opensAt = new Date(now() + a.wait).toISOString();
+      }
     }
     doing = "";
     if (a.code === "sold-out") Object.assign(sale, { state: "SOLD_OUT", mayReturn: a.body.mayReturn });
@@ -571,8 +573,10 @@ export function flashsale({
   /** @param {Event} event */
   function heard({ type }) {
     if (type === "offline") answered = false;
-    else wake();
-    if (type === "online") connected?.();
+    else {
+      wake();
+      connected?.();
+    }
     publish();
   }
   let running = false;
