@@ -1,6 +1,9 @@
 /**
  * A client of one sale, or of a group of sales of which a person gets one order. It has no words, no styles and no storage,
  * goes nowhere by itself, and does nothing when it is imported: what it knows is in `state`, and a face draws that.
+ *
+ * A drop is one person's: it keeps the order that it has found, whoever signs in later. When another person signs in, or
+ * this one out, stop it and make another one. The only other module that it may load is drawrules.js, for a sale with a draw.
  */
 export function flashsale(options: Options): Drop;
 

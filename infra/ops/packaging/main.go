@@ -173,7 +173,8 @@ func storefront(tree fs.FS) (map[string][]byte, error) {
 	}
 	name, tarball, err := npm.Pack(packed)
 	files := map[string][]byte{name: tarball}
-	for _, name := range append(npm.Scripts, npm.Integrity) {
+	// flashsale.js loads drawrules.js for a sale with a draw.
+	for _, name := range append([]string{"drawrules.js", npm.Integrity}, npm.Scripts...) {
 		files[name] = packed[name]
 	}
 	return files, err
