@@ -51,7 +51,7 @@ export interface Drop {
   /** Reads the sale and the person's order, and keeps both up to date until `stop`. Both may be called again, in any order. */
   start(): void;
   stop(): void;
-  /** Chooses a sale of the group, also before it is known. */
+  /** Chooses a sale of the group, also before it is read; an id that is not among `sales` chooses nothing. */
   choose(saleId: string): void;
   /** Orders one unit. It is repeated for as long as the shop is busy, and can be pressed twice: a person gets at most one. */
   buy(): Promise<State>;

@@ -254,6 +254,7 @@ export function flashsale({
     if (code || time(body.now) < time(sale.now)) return; // an older one that comes later
     const before = said();
     sales = group ? (body.sales ?? []).map((/** @type {Fields} */ s) => ({ now: body.now, ...s })) : [{ ...body, saleId }];
+    if (!named(chosen)) chosen = "";
     const kept = claim.state ? sale.saleId : chosen;
     about(named(kept) ?? sales.find((s) => /OPEN/.test(s.state)) ?? sales[0]);
     same = said() === before ? same + 1 : 0;
@@ -520,6 +521,7 @@ export function flashsale({
 
   /** @param {string} id */
   function choose(id) {
+    if (sales.length && !named(id)) return;
     chosen = id;
     about(named(id));
     if (!doing && !claim.state) latest = none;
@@ -608,7 +610,9 @@ export function flashsale({
       if (running || !name) return;
       running = true;
       listen("addEventListener");
-      others = tabs?.("claimed " + base + name);
+      try {
+        others = tabs?.("claimed " + base + name);
+      } catch {} // Firefox has no channels where it stores nothing
       if (others) others.onmessage = seekAgain;
       // The last order may have been sent before a reload.
       if (/** @type {any} */ (clock).getEntriesByType?.("navigation").some((/** @type {any} */ e) => e.type !== "navigate")) sent.add(base + path("/orders"));

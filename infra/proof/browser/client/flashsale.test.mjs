@@ -124,6 +124,28 @@ test("an order in another sale of the group is shown", async () => {
   assert.deepEqual([phase, shown.saleId, already, elsewhere], ["unpaid", "t", true, "t"]);
 });
 
+test("nothing is ordered of a group that the buyer has not chosen of it", async () => {
+  const group = (...ids) => () => ({ now: clock(), sales: ids.map((saleId) => sale({ saleId })()) });
+  const early = open({ "GET /groups/g": group("s", "t") }, { sale: undefined, group: "g" });
+  early.choose("gone"); // as it was kept from the day before
+  await pass(1);
+  assert.deepEqual([early.state.can, early.state.chosen], [["choose"], undefined]);
+  early.choose("42"); // a size, and no id of a sale
+  assert.deepEqual([early.state.can, early.state.chosen, (await early.buy()).phase, called("POST /sales/s/orders").length], [["choose"], undefined, "open", 0]);
+  early.choose("t");
+  assert.deepEqual([early.state.can, early.state.chosen], [["choose", "buy"], "t"]);
+  answers["GET /groups/g"] = group("s");
+  await pass(100);
+  assert.deepEqual([early.state.can, early.state.chosen], [["choose"], undefined]);
+});
+
+test("a browser that lets a page store nothing, and have no channel, sells", async () => {
+  const forbidden = () => { throw new DOMException("denied", "SecurityError"); };
+  const drop = open({}, { tabs: forbidden });
+  await pass(1);
+  assert.deepEqual([drop.state.phase, drop.state.can], ["open", ["buy"]]);
+});
+
 test("the tabs tell each other of an order, and who hears of one tells nobody", async () => {
   const heard = [];
   const listener = Object.assign(new BroadcastChannel("claimed https://api.examples"), { onmessage: () => heard.push(time) });
