@@ -53,6 +53,11 @@ func NewReceiver(address, secrets string) (*Receiver, error) {
 	case u.Hostname() == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())):
 		return nil, errors.New("the address must begin with https:// (http:// is for this machine)")
 	}
+	if port := u.Port(); port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return nil, fmt.Errorf("the address has the port %s, and there is none above 65535", port)
+		}
+	}
 	r := &Receiver{Host: u.Host, address: address}
 	all := strings.Split(secrets, ",")
 	if len(all) > 2 {
@@ -128,6 +133,9 @@ func (r *Receiver) Send(ctx context.Context, m Message, now time.Time) Answer {
 	} {
 		request.Header.Set(name, value)
 	}
+	// net/http then sends an event again at once, over another connection, if the one that it has used before turns out to
+	// be closed: the header itself, without a value, is not sent.
+	request.Header["Idempotency-Key"] = nil
 	response, err := r.Client.Do(request)
 	if err != nil {
 		if about, ok := errors.AsType[*url.Error](err); ok {

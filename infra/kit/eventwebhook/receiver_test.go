@@ -1,6 +1,9 @@
 package eventwebhook
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +25,7 @@ func TestAReceiverHasAnHTTPSAddressAndOneOrTwoSecretsThatNoErrorQuotes(t *testin
 		{"https:///orders", secret, "the address must begin with https://"},
 		{"https://me:hush@shop.example", secret, "the address has a user name"},
 		{"https://shop.example/%zzhush", secret, "the address is no URL"},
+		{"https://shop.example:443443/hush", secret, "the address has the port 443443"},
 		{"https://shop.example", "", "a secret must be whsec_"},
 		{"https://shop.example", "hushhushhushhushhushhushhushhush", "a secret must be whsec_"},
 		{"https://shop.example", "whsec_hushhush", "a secret must be whsec_"},
@@ -44,6 +48,31 @@ func TestWhyAReceiverCannotBeReachedIsSaidWithoutItsAddress(t *testing.T) {
 	if a := r.Send(t.Context(), Message{ID: "OrderPaid:1", Type: "OrderPaid", Data: []byte("{}")}, time.Now()); a.IsAccepted() ||
 		!strings.Contains(a.String(), "connection refused") || strings.Contains(a.String(), "hush") {
 		t.Errorf("got %q", a)
+	}
+}
+
+// Between two events a function is frozen, while the receiver closes the connection that it waits on, as Node does after
+// five seconds. An event that meets it has not failed.
+func TestAnEventIsSentOverAnotherConnectionIfTheOneThatWaitedIsClosed(t *testing.T) {
+	served := map[string]int{} // requests by connection, which come one after the other
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if served[r.RemoteAddr]++; served[r.RemoteAddr] > 1 {
+			panic(http.ErrAbortHandler)
+		}
+		if err != nil || !strings.Contains(string(body), `"OrderPaid"`) || len(r.Header["Idempotency-Key"]) > 0 {
+			t.Errorf("got %v %s (%v)", r.Header, body, err)
+		}
+	}))
+	defer server.Close()
+	r, err := NewReceiver(server.URL, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if a := r.Send(t.Context(), Message{ID: "OrderPaid:1", Type: "OrderPaid", Data: []byte("{}")}, time.Now()); !a.IsAccepted() {
+			t.Errorf("got %q", a)
+		}
 	}
 }
 
