@@ -107,6 +107,9 @@ func (s service) ask(ctx context.Context, saleID, user string) (bool, error) {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
+	// net/http then asks again at once, over another connection, if the one that it has used before turns out to be
+	// closed: the header itself, without a value, is not sent.
+	r.Header["Idempotency-Key"] = nil
 	response, err := s.client.Do(r)
 	if err != nil {
 		// Not the whole error: it begins with the URL, whose query may hold a key.

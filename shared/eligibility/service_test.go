@@ -93,6 +93,28 @@ func TestOnlyTheAgreedAnswersAreAnswers(t *testing.T) {
 	}
 }
 
+// Between two purchases a function is frozen, while the service closes the connection that waits.
+func TestTheServiceIsAskedOverAnotherConnectionIfTheOneThatWaitedIsClosed(t *testing.T) {
+	served := map[string]int{} // questions by connection, which come one after the other
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if served[r.RemoteAddr]++; served[r.RemoteAddr] > 1 {
+			panic(http.ErrAbortHandler)
+		}
+		says(200, `{"eligible":true}`)(w, r)
+	}))
+	defer server.Close()
+	s, err := newService(server.URL, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.client.CloseIdleConnections()
+	for range 2 {
+		if is, err := s.ask(t.Context(), "moutai", "alice"); !is || err != nil {
+			t.Errorf("eligible: %t, %v", is, err)
+		}
+	}
+}
+
 func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
