@@ -50,7 +50,14 @@ func sendEvents(ctx context.Context, p *target, o options, out *terminal) error 
 		}
 	}
 	if o["type"] != "" {
-		events = slices.DeleteFunc(events, func(e sale.Event) bool { return string(e.Type) != o["type"] })
+		var has []string
+		events = slices.DeleteFunc(events, func(e sale.Event) bool {
+			has = append(has, string(e.Type))
+			return string(e.Type) != o["type"]
+		})
+		if len(events) == 0 {
+			return noSuch("there is no %s of the order %s, only %s", o["type"], o["order"], strings.Join(has, ", "))
+		}
 	}
 	taken := 0
 	for _, e := range events {

@@ -52,6 +52,7 @@ func TestEventsAreSentToAReceiverWhoseAnswersAreSaid(t *testing.T) {
 		w.says("event send --to "+server.URL+" --order "+order, cli.ExitBad, "OrderConfirmed:"+order+": 418 I'm a teapot thank you [2J\n",
 			"OrderPaid:"+order+": 200 OK thank you [2J\n1 of 2 events were taken by 127.0.0.1:", "NOT TAKEN: 1 events")
 		w.says("event send --to "+server.URL+" --order "+order+" --type OrderPaid", cli.ExitFine, "1 of 1 events were taken")
+		w.says("event send --to "+server.URL+" --order "+order+" --type OrderReleased", cli.ExitBad, "no OrderReleased of the order "+order+", only OrderConfirmed, OrderPaid")
 		w.says("event send --to "+server.URL+" --order 1234567890123", cli.ExitBad, "there is no order 1234567890123")
 		paid := "OrderPaid:" + order + " OrderPaid moutai alice stripe#pi_1"
 		if want := []string{"OrderConfirmed:" + order + " OrderConfirmed moutai alice ", paid, paid}; strings.Join(want, "\n") != strings.Join(got, "\n") {

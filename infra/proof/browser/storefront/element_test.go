@@ -51,12 +51,13 @@ func TestPropertiesAreTakenWhenAndHoweverTheyCome(t *testing.T) {
 	tab.Before(`addEventListener("DOMContentLoaded", () => {
 		const e = document.createElement("flash-sale");
 		e.setAttribute("words", "[object Object]");
-		Object.assign(e, { api: ` + fmt.Sprintf("%q", stack.API) + `, sale: ` + fmt.Sprintf("%q", first) + `, token: null, words: { signIn: "Come in" } });
+		Object.assign(e, { api: ` + fmt.Sprintf("%q", stack.API) + `, sale: ` + fmt.Sprintf("%q", first) + `, token: null, words: { signIn: "Come in", opens: undefined, closes: null } });
 		document.querySelector("flash-sale").replaceWith(e);
 	}, { once: true, capture: true })`)
 	elementPage().open(tab, first)
 	says(tab, "Come in")
 	says(tab, "Bottle "+first)
+	says(tab, "Closes")
 	browser.Eval[any](tab, el+".sale = "+fmt.Sprintf("%q", second))
 	says(tab, "Bottle "+second)
 	browser.Gives(tab, el+".getAttribute('sale')", second, "the attribute")
