@@ -211,10 +211,12 @@ export class FlashSaleElement extends Base {
     load([...(nearest ? [nearest] : []), ...navigator.languages]).then((language) => {
       if (ended) return;
       const main = /** @type {HTMLElement} */ (root.getElementById("main"));
+      // A shop that has no text for a name may say so by undefined.
+      const own = Object.fromEntries(Object.entries(this.#words ?? {}).filter(([, text]) => text != null));
       Object.assign(main, { lang: language.language, dir: language.dir, hidden: false });
       root.querySelector("slot")?.remove();
       shown = face(root, drop, {
-        language: { ...language, words: { ...language.words, ...this.#words } },
+        language: { ...language, words: { ...language.words, ...own } },
         api: this.api, group: !!this.group, token: () => this.#given,
         signIn: () => void this.#send("signin", null),
         pay: (event) => void (this.#send("pay", drop.state.pay) || event.preventDefault()),
