@@ -77,6 +77,9 @@ func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) 
 	}
 	if e.AsksForPayment != nil && *e.AsksForPayment {
 		template = "please-pay"
+		if !m.now().Before(e.PayBy) { // it comes late, and what became of the order is another event
+			return nil
+		}
 	}
 	// The refund of an unknown order has no user, and an erased user no address.
 	if template == "" || e.User == "" || e.IsErased() || e.OccurredAt.Before(m.now().Add(-keep)) {

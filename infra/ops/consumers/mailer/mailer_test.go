@@ -52,7 +52,7 @@ func TestTheLastMailSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing
 		for _, all := range lives.InEveryOrder(l.Events) {
 			o := newOutbox()
 			for _, e := range slices.Concat(lives.Others(), all) {
-				o.now = o.now.Add(time.Hour)
+				o.now = o.now.Add(time.Minute)
 				if err := o.handle(t.Context(), lives.Delivered(e)); err != nil {
 					t.Fatal(err)
 				}
@@ -128,6 +128,18 @@ func TestAnEventThatIsPublishedAgainLongAfterIsNotMailedAgain(t *testing.T) {
 	forgetful.now = time.Unix(expires, 0)
 	if again := forgetful.handle(t.Context(), lives.Delivered(paid)); err != nil || again != nil || len(items) != 1 || len(forgetful.sent) > 0 {
 		t.Errorf("the table has %v (%v); after that %v, mails %v", items, err, again, forgetful.sent)
+	}
+}
+
+// After an outage, or by `flashsale event republish`, an event comes late.
+func TestNobodyIsAskedToPayWhenTheTimeToPayIsOver(t *testing.T) {
+	unpaid := lives.All()["not paid yet"].Events[0]
+	for late, want := range map[time.Duration]int{-time.Second: 1, 0: 0, time.Hour: 0} {
+		o := newOutbox()
+		o.now = unpaid.PayBy.Add(late)
+		if err := o.handle(t.Context(), lives.Delivered(unpaid)); err != nil || len(o.sent) != want {
+			t.Errorf("%v after payBy: %v, mails %+v, want %d", late, err, o.sent, want)
+		}
 	}
 }
 
