@@ -239,6 +239,7 @@ export function face(root, drop, options) {
     const head = common(sales.map(nameOf));
     const legend = box.querySelector("legend") ?? box.appendChild(document.createElement("legend"));
     write(legend, sized() ? words.size : words.choice);
+    for (const gone of [...box.querySelectorAll("label")].slice(sales.length)) gone.remove();
     for (const [i, sale] of sales.entries()) {
       let label = box.querySelectorAll("label")[i];
       if (!label) {

@@ -45,8 +45,9 @@ func TestTheElementIsMovedAndTakenAway(t *testing.T) {
 // before the script has been loaded.
 func TestPropertiesAreTakenWhenAndHoweverTheyCome(t *testing.T) {
 	t.Parallel()
-	group := newID("group")
+	group, smaller := newID("group"), newID("group")
 	create(t, map[string]any{"limitGroup": group})
+	create(t, map[string]any{"limitGroup": smaller})
 	first, second, tab := create(t, map[string]any{"limitGroup": group}), create(t, map[string]any{"opensAt": "2036-01-01T00:00:00Z", "closesAt": "2036-01-02T00:00:00Z"}), chromium.Tab(t)
 	tab.Before(`addEventListener("DOMContentLoaded", () => {
 		const e = document.createElement("flash-sale");
@@ -66,6 +67,8 @@ func TestPropertiesAreTakenWhenAndHoweverTheyCome(t *testing.T) {
 	says(tab, "Come in")
 	browser.Eval[any](tab, fmt.Sprintf("Object.assign(%s, { sale: '', group: %q })", el, group))
 	tab.Wait(el + ".shadowRoot.querySelectorAll('fieldset:not([hidden]) label').length === 2")
+	browser.Eval[any](tab, fmt.Sprintf("%s.group = %q", el, smaller))
+	tab.Wait(el + ".shadowRoot.querySelectorAll('fieldset:not([hidden]) label').length === 1")
 	browser.Eval[any](tab, "for (const name of ['api', 'sale', 'group', 'lang', 'token', 'words', 'request']) "+el+"[name] = "+el+"[name]")
 	browser.Eval[any](tab, el+".removeAttribute('group')")
 	browser.Gives(tab, el+".drop === null", true, "without a sale there is no drop")
