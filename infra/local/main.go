@@ -129,11 +129,11 @@ func forgets(f *scratch.Folder, engine string) string {
 }
 
 func welcome(s *stack.Stack, o stack.Options) {
-	fmt.Printf("  live view  %s/   in a browser: watch the sale, send a crowd, break something\n", s.API)
-	tokens, names := "at /_local/token?sub=NAME", "; sign in with any name"
+	tokens, names, crowd := "at /_local/token?sub=NAME", "; sign in with any name", " send a crowd,"
 	if o.Issuer != "" {
-		tokens, names = "of "+o.Issuer, ""
+		tokens, names, crowd = "of "+o.Issuer, "", ""
 	}
+	fmt.Printf("  live view  %s/   in a browser: watch the sale,%s break something\n", s.API, crowd)
 	if o.DemoSale {
 		fmt.Printf("  buyers     %s/s/demo   the page on which people buy%s\n", s.API, names)
 	}

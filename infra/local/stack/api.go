@@ -86,16 +86,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 	local := http.NewServeMux()
 	buyers, operators := s.issuer.Handler(), s.operators.Handler()
 	local.Handle("/_local/", buyers)
-	local.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Query().Has("role"):
-			operators.ServeHTTP(w, r)
-		case s.o.Issuer != "": // the API would refuse one of the stack's own
-			http.Error(w, "the tokens of this stack are those of "+s.o.Issuer, http.StatusNotFound)
-		default:
-			buyers.ServeHTTP(w, r)
-		}
-	})
+	local.Handle("GET /_local/token", s.token(buyers, operators))
 	local.HandleFunc("GET /_local/health", s.health)
 	local.Handle("GET "+dicePath+"/", http.StripPrefix(dicePath, s.dice))
 	local.HandleFunc("GET "+payPath, s.pay)
@@ -112,6 +103,20 @@ func (s *Stack) startAPI(l net.Listener) error {
 		api.ServeHTTP(w, r)
 	}), rules)
 	return nil
+}
+
+// token gives anybody a token that the API takes; with another issuer for operators only.
+func (s *Stack) token(buyers, operators http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Has("role"):
+			operators.ServeHTTP(w, r)
+		case s.o.Issuer != "":
+			http.Error(w, "the tokens of buyers are those of "+s.o.Issuer, http.StatusNotFound)
+		default:
+			buyers.ServeHTTP(w, r)
+		}
+	})
 }
 
 // readPublic returns what the API answers everybody at a path, nil if that cannot be had.
