@@ -124,7 +124,7 @@ export function flashsale({
     const timer = setTimeout(() => {
       end();
       f();
-    }, Math.min(ms, 0x7fffffff));
+    }, Math.min(ms, 2e9));
     timers.add(end);
     return end;
   };
@@ -132,7 +132,7 @@ export function flashsale({
   const pause = (ms) => new Promise((done) => later(done, ms));
   /** @template T @param {Promise<T>} promise @returns {Promise<T>} */
   const within = (promise) => new Promise((done, fail) => {
-    promise.then(alive(done), alive(fail)).finally(later(fail, limit));
+    promise.then(alive(done), alive(fail)).then(later(fail, limit));
   });
   /** @type {((value?: any) => void) | undefined} Ends what waits for an act. */
   let halt;
@@ -521,8 +521,7 @@ export function flashsale({
 
   /** @param {string} id */
   function choose(id) {
-    if (sales.length && !named(id)) return;
-    chosen = id;
+    if (!sales[0] || named(id)) chosen = id;
     about(named(id));
     if (!doing && !claim.state) latest = none;
     publish();
@@ -541,7 +540,7 @@ export function flashsale({
   function lookAgain() {
     if (doing) return;
     if (last !== "buy" && ((gaveUp && latest.code) || !sale.state || phase() === "other")) load();
-    else if (sale.state) again();
+    else again();
   }
 
   /**
@@ -611,9 +610,9 @@ export function flashsale({
       running = true;
       listen("addEventListener");
       try {
-        others = tabs?.("claimed " + base + name);
-      } catch {} // Firefox has no channels where it stores nothing
-      if (others) others.onmessage = seekAgain;
+        others = /** @type {NonNullable<typeof tabs>} */ (tabs)("claimed " + base + name);
+        others.onmessage = seekAgain;
+      } catch {} // there is none: Firefox throws where it stores nothing
       // The last order may have been sent before a reload.
       if (/** @type {any} */ (clock).getEntriesByType?.("navigation").some((/** @type {any} */ e) => e.type !== "navigate")) sent.add(base + path("/orders"));
       cancelling = "";
