@@ -31,6 +31,16 @@ func Show(ctx context.Context, sales Sales, link PaymentLink, c sale.Claim, now 
 	return shown, err
 }
 
+// AsMade returns a claim as its buyer got it first. A repeat gets the same whenever it comes (P9), so that follows from
+// the claim alone, and has neither now nor the state and order id that it has got since.
+func AsMade(c sale.Claim) httpapi.Claim {
+	shown := httpapi.ClaimOf(sale.Claim{SaleID: c.SaleID, ID: c.ID, AcceptedAt: c.AcceptedAt})
+	if terms := c.PaymentTerms; terms.PayWithin > 0 {
+		shown.Amount, shown.Currency = terms.Price, terms.Currency
+	}
+	return shown
+}
+
 // Payment returns until when a claim of the sale must be paid and where; "" for a claim of
 // which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled, or its
 // orders given more time. While that cannot be read, the last one counts. A claim that is paid or released has its

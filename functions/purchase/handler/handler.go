@@ -162,7 +162,7 @@ func (h *Handler) buy(ctx context.Context, request ledger.Request, event *teleme
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	return h.accepted(ctx, p.Claim), nil
+	return accepted(p.Claim), nil
 }
 
 // shown is a claim as its buyer gets it. The purchase has just read the sale, so that this reads nothing, but for an
@@ -220,11 +220,8 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 	}
 }
 
-func (h *Handler) accepted(ctx context.Context, c sale.Claim) httpapi.Response {
-	// A repeat gets the same body, so it has no now; the status resource has that, the state and order id (P9).
-	asMade := h.shown(ctx, sale.Claim{SaleID: c.SaleID, ID: c.ID, AcceptedAt: c.AcceptedAt})
-	asMade.Now = ""
-	r := httpapi.JSON(http.StatusAccepted, asMade)
+func accepted(c sale.Claim) httpapi.Response {
+	r := httpapi.JSON(http.StatusAccepted, ownclaim.AsMade(c))
 	r.Headers.Location = httpapi.ClaimPath(c.SaleID)
 	r.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
 	return r

@@ -420,7 +420,7 @@ type watchedDraw struct {
 	callOf                map[string]int
 	calls                 []*watchedCall
 	enteredAt             map[string]time.Time // when users were first told of their entry
-	entries               map[string]string
+	entries               map[string]toldEntry
 	pays                  map[string]bool // users who have begun to pay
 	notKept               bool            // has been found
 }
@@ -446,7 +446,7 @@ func (c *watchedCall) isRunning() bool {
 
 func newWatchedDraw(d *drawDraft) *watchedDraw {
 	w := &watchedDraw{
-		isOn: map[string]bool{}, callOf: map[string]int{}, enteredAt: map[string]time.Time{}, entries: map[string]string{}, pays: map[string]bool{},
+		isOn: map[string]bool{}, callOf: map[string]int{}, enteredAt: map[string]time.Time{}, entries: map[string]toldEntry{}, pays: map[string]bool{},
 	}
 	for _, e := range d.entrants {
 		w.users = append(w.users, e.user)

@@ -18,11 +18,15 @@ var deployable = []string{
 	"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/go-json-experiment/json",
 }
 
+// pages are the modules of a function that serves a page, whose scripts it shortens.
+var pages = []string{"github.com/tdewolff/minify/v2", "github.com/tdewolff/parse/v2"}
+
 // deployableIn are modules that may become part of one function only.
 var deployableIn = map[string][]string{
 	"draw":    {"github.com/cloudflare/circl", "golang.org/x/crypto", "golang.org/x/sys"}, // the beacon's signatures
-	"operate": {"golang.org/x/text"},                                                      // the languages that a browser accepts
-	"pay":     {"github.com/standard-webhooks/standard-webhooks"},                         // webhooks' signatures
+	"operate": append(pages, "golang.org/x/text"),                                         // the languages that a browser accepts
+	"page":    pages,
+	"pay":     {"github.com/standard-webhooks/standard-webhooks"}, // webhooks' signatures
 }
 
 // ofTools are the SDK's services that only the command calls.
