@@ -218,7 +218,7 @@ func TestAnEventIsTriedUntilItIsTakenOrThreeDaysAreOver(t *testing.T) {
 		"failing":                  {page(500), 28, tryFor, true},
 		"hanging":                  {func(_ int, _ http.ResponseWriter, r *http.Request) { hang(r, 40*time.Second) }, 23, tryFor, true},
 		"breaking off":             {func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 28, tryFor, true},
-		"hanging once":             {func(n int, w http.ResponseWriter, r *http.Request) { hang(r, time.Duration(40/n)*time.Second) }, 2, 38 * time.Second, false},
+		"hanging once":             {func(n int, w http.ResponseWriter, r *http.Request) { hang(r, time.Duration(40/n/n)*time.Second) }, 2, 38 * time.Second, false},
 		"failing twice": {func(n int, w http.ResponseWriter, r *http.Request) {
 			page(map[bool]int{true: 204, false: 503}[n == 3])(n, w, r)
 		}, 3, 10 * time.Second, false},
