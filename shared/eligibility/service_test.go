@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,9 +96,9 @@ func TestOnlyTheAgreedAnswersAreAnswers(t *testing.T) {
 
 // Between two purchases a function is frozen, while the service closes the connection that waits.
 func TestTheServiceIsAskedOverAnotherConnectionIfTheOneThatWaitedIsClosed(t *testing.T) {
-	served := map[string]int{} // questions by connection, which come one after the other
+	var served sync.Map // the connections that have had an answer
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if served[r.RemoteAddr]++; served[r.RemoteAddr] > 1 {
+		if _, again := served.LoadOrStore(r.RemoteAddr, true); again {
 			panic(http.ErrAbortHandler)
 		}
 		says(200, `{"eligible":true}`)(w, r)
