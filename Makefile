@@ -49,7 +49,7 @@ help: ## list the targets
 run: host $(if $(value EVENTS_TO),forwarder) ## the system on this machine, in memory, with a demonstration sale open (DATA=folder keeps its data; EVENTS_TO=address EVENTS_SECRET=… FAULTS=… CONCURRENCY=… SHOP=1 ISSUER=URL SECRETS=folder PARAMETERS='Name=value …'; ports: API_PORT=3000 LAMBDA_PORT=… DYNAMODB_PORT=… SQS_PORT=… OPERATE_PORT=…)
 	@exec $(HOST)/local -demo-sale -data "$${DATA-}" $${API_PORT:+-api-port "$$API_PORT"} $${LAMBDA_PORT:+-lambda-port "$$LAMBDA_PORT"} \
 		$${DYNAMODB_PORT:+-dynamodb-port "$$DYNAMODB_PORT"} $${SQS_PORT:+-sqs-port "$$SQS_PORT"} $${OPERATE_PORT:+-operate-port "$$OPERATE_PORT"} \
-		$${SECRETS:+-secrets "$$SECRETS"} $${ISSUER:+-issuer "$$ISSUER"} $${SHOP:+-priced-sale -parameter "PaymentUrl=/_local/shop/$${SHOP_PORT:-3003}?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}"} \
+		$${SECRETS:+-secrets "$$SECRETS"} $${ISSUER:+-issuer "$$ISSUER"} $${SHOP:+-priced-sale -parameter "PaymentUrl=/_local/shop/$${SHOP_PORT:-3003}?order={orderId}&sale={saleId}&units={units}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}"} \
 		$${EVENTS_TO:+-events-to "$$EVENTS_TO"} $${FAULTS:+-faults "$$FAULTS"} $${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
 
 shop: needs-go ## an example payment page of a shop, for a stack that was started with `make run SHOP=1` (SHOP_PORT=… WEBHOOK_SECRET=… PAYMENT_LINK_KEYS=… ADDRESSES=file; BACK=http://127.0.0.1:3004/?sale= leads back to a storefront)

@@ -5,8 +5,9 @@ import "slices"
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
 	"create": {
-		"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "lateDays", "price",
-		"currency", "extras", "labels", "limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours",
+		"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "maxPerOrder", "payWithin",
+		"lateDays", "price", "currency", "extras", "labels", "limitGroup", "image", "about", "link", "enterFrom",
+		"enterUntil", "keepHours",
 	},
 	"add":        {"seedId", "stock", "actor", "note", "version"},
 	"withdraw":   {"seedId", "stock", "actor", "note", "version"},

@@ -27,6 +27,7 @@ type Request struct {
 	Shards          *int    `json:"shards"`
 	OrdersPerSecond *int64  `json:"ordersPerSecond"`
 	MaxStock        *int64  `json:"maxStock"`
+	MaxPerOrder     *int    `json:"maxPerOrder"`
 	PayWithin       int64   `json:"payWithin"`
 	LateDays        int64   `json:"lateDays"`
 	Price           *int64  `json:"price"`
@@ -157,6 +158,7 @@ func (r *Request) Creation() (sale.Creation, error) {
 		optional(&c.Shards, r.Shards, "shards must be at least 1"),
 		optional(&c.OrdersPerSecond, r.OrdersPerSecond, "ordersPerSecond must be at least 1"),
 		optional(&c.MaxStock, r.MaxStock, "maxStock must be at least the stock"),
+		optional(&c.MaxPerOrder, r.MaxPerOrder, "maxPerOrder must be at least 1"),
 		optional(&c.LimitGroup, r.LimitGroup, "limitGroup must not be empty"),
 		optional(&c.Price, r.Price, "price must be at least 1 minor unit"),
 	); err != nil {

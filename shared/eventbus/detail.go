@@ -14,8 +14,12 @@ import (
 const Source = "flashsale"
 
 // schemaVersion rises when a reader of the former version would misunderstand an event.
-// New members do not raise it: readers ignore what they do not know.
-const schemaVersion = 1
+// New members do not raise it: readers ignore what they do not know. An order of several units is of severalUnits: who
+// does not know units must not take it for an order of one.
+const (
+	schemaVersion = 1
+	severalUnits  = 2
+)
 
 // detail is an event as JSON. What an event is not about is missing.
 type detail struct {
@@ -44,7 +48,7 @@ type detail struct {
 	Actor    string      `json:"actor,omitzero"`
 	Verified *bool       `json:"verified,omitzero"` // of a change
 	Note     string      `json:"note,omitzero"`
-	Units    int64       `json:"units,omitzero"`
+	Units    int64       `json:"units,omitzero"` // of a change, or of an order of several
 	PayUntil string      `json:"payUntil,omitzero"`
 	OpensAt  string      `json:"opensAt,omitzero"`
 	ClosesAt string      `json:"closesAt,omitzero"`
@@ -61,9 +65,12 @@ type detail struct {
 func Detail(e sale.Event) []byte {
 	d := detail{
 		SchemaVersion: schemaVersion, ID: e.ID, OccurredAt: instant(e.OccurredAt), SaleID: e.SaleID, ClaimID: e.ClaimID,
-		User: e.User, State: e.State, AsksForPayment: e.AsksForPayment,
+		User: e.User, State: e.State, Units: e.Units, AsksForPayment: e.AsksForPayment,
 		Payment: e.Payment, RefundID: e.RefundID, DisputeID: e.DisputeID, Dispute: e.Dispute,
 		ReleasedBy: e.ReleasedBy, Unit: e.Unit, Reason: e.Reason, Currency: e.Currency, Labels: e.Labels.List(),
+	}
+	if e.Units > 1 {
+		d.SchemaVersion = severalUnits
 	}
 	if e.OrderID != 0 {
 		d.OrderID = orderid.String(e.OrderID)

@@ -107,12 +107,15 @@ func TestAnEventIsJSONOfWhatItIsAbout(t *testing.T) {
 		c.ID = "c"
 		return sale.Event{Type: sale.EventChanged, ID: "SaleChanged:moutai:1", OccurredAt: at, SaleID: "moutai", Change: c}
 	}
-	paid, released := order, order
+	paid, released, several := order, order, order
+	several.Units = 2
 	paid.State, paid.Payment = sale.Paid, "stripe#pi_1"
 	paid.Amount, paid.Currency, paid.Labels = 89900, "CNY", `sku=A-38,erp="47`
 	released.State, released.ReleasedBy = sale.Expired, sale.ByExpiry
 	for want, e := range map[string]sale.Event{
-		head + `"state":"CONFIRMED"}`: order,
+		head + `"state":"CONFIRMED"}`:                                                                                     order,
+		strings.Replace(head, ":1", ":2", 1) + `"state":"CONFIRMED","units":2}`:                                           several,
+		changed + `"add","verified":false,"units":5}`:                                                                     with(sale.Change{Action: sale.ActionAdd, Units: 5}),
 		head + `"state":"PAID","payment":"stripe#pi_1","amount":89900,"currency":"CNY","labels":["sku=A-38","erp=\"47"]}`: paid,
 		head + `"state":"EXPIRED","releasedBy":"expiry"}`:                                                                 released,
 		`{"schemaVersion":1,"id":"SaleSoldOut:moutai:3","occurredAt":"2026-11-11T20:00:00.007Z","saleId":"moutai"}`: {

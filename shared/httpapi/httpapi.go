@@ -58,7 +58,8 @@ type Claim struct {
 	SaleID     string          `json:"saleId"`
 	State      sale.ClaimState `json:"state"`
 	AcceptedAt string          `json:"acceptedAt"`
-	Now        string          `json:"now,omitempty"` // the server's time
+	Units      int64           `json:"units,omitempty"` // absent if it is one
+	Now        string          `json:"now,omitempty"`   // the server's time
 	OrderID    string          `json:"orderId,omitempty"`
 	// Amount, in minor units, and Currency are what the order costs, in a sale that asks for payment.
 	Amount     int64    `json:"amount,omitempty"`
@@ -120,7 +121,7 @@ func RefundsOf(refunds []sale.Refund) []Refund {
 // ClaimOf converts what the claim alone says, without its refunds, and says nothing of the order's money if one of
 // these knows more.
 func ClaimOf(c sale.Claim) Claim {
-	b := Claim{ClaimID: c.ID, SaleID: c.SaleID, State: c.State(), AcceptedAt: Time(c.AcceptedAt)}
+	b := Claim{ClaimID: c.ID, SaleID: c.SaleID, State: c.State(), AcceptedAt: Time(c.AcceptedAt), Units: c.Units}
 	if !slices.Contains(c.Refunds, c.Payment) {
 		b.Refund = MoneyOf(c.Payment, sale.MoneyOf(c, nil))
 	}

@@ -42,6 +42,7 @@ var kinds = map[sale.Code]kind{
 	sale.OrderExpired:         {http.StatusConflict, "The order was not paid in time"},
 	sale.NotCancellable:       {http.StatusConflict, "The order cannot be cancelled"},
 	sale.SoldOut:              {http.StatusConflict, "Sold out"},
+	sale.NotEnough:            {http.StatusConflict, "Not enough left"},
 	sale.Closed:               {http.StatusGone, "The sale is closed"},
 	sale.EnteringClosed:       {http.StatusGone, "Entering is over"},
 	sale.Recalled:             {http.StatusGone, "The sale was recalled"},
@@ -62,6 +63,7 @@ type problem struct {
 	Detail    string    `json:"detail,omitempty"`
 	Template  string    `json:"template,omitempty"` // of a detail with values
 	Values    []string  `json:"values,omitempty"`
+	Left      int64     `json:"left,omitempty"`
 	MayReturn bool      `json:"mayReturn,omitempty"`
 	Order     string    `json:"order,omitempty"` // path of the caller's own order
 	SaleID    string    `json:"saleId,omitempty"`
@@ -93,7 +95,7 @@ func ProblemShowing(err error, saleID string, show func(sale.Claim) Claim) Respo
 	p := problem{
 		Type: "urn:flashsale:problem:" + string(code), Title: k.title, Status: k.status, Code: code,
 		Detail: said.Detail, Template: said.Template, Values: said.Values(),
-		MayReturn: said.MayReturn, SaleID: said.OtherSale,
+		Left: said.Left, MayReturn: said.MayReturn, SaleID: said.OtherSale,
 	}
 	if saleID = cmp.Or(said.OtherSale, saleID); saleID != "" && code != sale.SaleNotFound {
 		p.Order = ClaimPath(saleID)

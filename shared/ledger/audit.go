@@ -145,7 +145,7 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]table.
 		a.Version, a.Since = s.Version, began
 	}
 	a.Closed = began.Sub(s.Ends()) >= DrainAfter
-	a.Sold, a.Claims = make([]int64, s.Shards), make([]int64, s.Shards)
+	a.Sold, a.Units = make([]int64, s.Shards), make([]int64, s.Shards)
 	for b := range s.Buckets {
 		a.Positions = append(a.Positions, Position{Bucket: b})
 	}
@@ -173,9 +173,10 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 		SaleID: s.ID, AsOf: now, Claims: a.Pending + a.Confirmed, Pending: a.Pending, Confirmed: a.Confirmed,
 		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits, RefundsDue: a.RefundsDue,
 		Finished: a.Closed, ClosesAt: s.Ends(), Version: a.Version, Paid: a.Paid, Money: a.Money, Accepted: a.Accepted,
+		ReleasedClaims: a.ReleasedClaims,
 	}
 	if s.PayWithin > 0 || s.IsRecalled() {
-		r.Unpaid = a.Unpaid
+		r.Unpaid, r.UnpaidUnits = a.Unpaid, a.UnpaidUnits
 		r.Finished = r.Finished && a.Unpaid == 0
 	}
 	if a.Recalled && (a.Pending+a.Unpaid > 0 || a.Paid != a.RecallRefunds) {
@@ -188,17 +189,23 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 			"%d orders were cancelled after they were paid, and %d of their payments go back (P37)",
 			a.Cancelled, a.CancelRefunds)
 	}
+	var moved int64
+	isQuiet := true // no order was made while the claims were read
 	edited := s.Version == a.Version && now.Sub(a.Since) >= editTime
 	for k, one := range shards {
 		r.Stock += one.Stock
 		r.Seeded += one.Seeded
 		sold := one.Sold()
 		r.Released += one.Released
-		r.Finished = r.Finished && a.Claims[k] == sold
+		moved, isQuiet = moved+one.Moved, isQuiet && sold == a.Sold[k]
+		if s.MaxPerOrder != 0 {
+			r.Units += a.Units[k]
+		}
+		r.Finished = r.Finished && a.Units[k] == sold
 		r.Finished = r.Finished && one.PutBack == one.Released
-		if a.Claims[k] < a.Sold[k] || a.Claims[k] > sold {
+		if a.Units[k] < a.Sold[k] || a.Units[k] > sold {
 			a.suspect(fmt.Sprintf("sold %d", k),
-				"shard %d: %d to %d units sold, %d claims (P1, P2)", k, a.Sold[k], sold, a.Claims[k])
+				"shard %d: %d to %d units sold, %d of claims (P1, P2)", k, a.Sold[k], sold, a.Units[k])
 		}
 		if one.PutBack > one.Released {
 			a.note("shard %d: %d units were put back, but only %d released (P2)", k, one.PutBack, one.Released)
@@ -215,7 +222,10 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 	}
 	if a.Released < a.ReleasedBefore || a.Released > r.Released {
 		a.suspect("released",
-			"the shards count %d to %d released claims, there are %d (P2)", a.ReleasedBefore, r.Released, a.Released)
+			"the shards count %d to %d released units, there are %d (P2)", a.ReleasedBefore, r.Released, a.Released)
+	}
+	if isQuiet && moved != 0 {
+		a.suspect(fmt.Sprintf("moved %d", moved), "the shards got %d more units from others than these gave (P2)", moved)
 	}
 	if s.Refusal(now) == nil && (!s.HasDraw() || s.OpenCall) {
 		r.Available = r.Stock
@@ -396,7 +406,7 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 		if c.Shard < 0 || c.Shard >= s.Shards {
 			a.note("user %q: the claim names shard %d of %d (P2)", c.User, c.Shard, s.Shards)
 		} else {
-			a.Claims[c.Shard]++
+			a.Units[c.Shard] += c.UnitCount()
 		}
 		a.Accepted.add(c.AcceptedAt)
 		checkAccepted(s, a, c, now)
@@ -404,7 +414,9 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 		case sale.Expired:
 			checkExpired(s, a, c)
 		case sale.Confirmed:
-			a.Unpaid++
+			if a.Unpaid++; s.MaxPerOrder != 0 {
+				a.UnpaidUnits += c.UnitCount()
+			}
 		case sale.Paid:
 			a.Paid++
 			a.Money.take(s, c)
@@ -416,7 +428,9 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Cl
 			a.Cancelled++
 		}
 		if c.Ended() && c.Unit != sale.UnitKept {
-			a.Released++
+			if a.Released += c.UnitCount(); s.MaxPerOrder != 0 {
+				a.ReleasedClaims++
+			}
 		}
 		if c.State() != sale.Pending {
 			a.Confirmed++

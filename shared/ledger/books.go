@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -37,7 +38,7 @@ func (m *Money) add(currency string, change func(*Sums)) {
 // what was paid was paid by the sale's price.
 func (m *Money) take(s sale.Sale, c sale.Claim) {
 	if c.Currency == "" {
-		c.Amount, c.Currency = s.Price, s.Currency
+		c.Amount, c.Currency = s.PriceOf(c.UnitCount()), s.Currency
 	}
 	if c.Currency == "" {
 		return
@@ -123,8 +124,8 @@ type Audit struct {
 	Closed bool `json:"closed,omitempty"`
 	// Sold is the units sold per shard before the claims were read.
 	Sold []int64 `json:"sold"`
-	// Claims counts the claims read so far, per shard.
-	Claims []int64 `json:"claims"`
+	// Units sums the units of the claims read so far, per shard.
+	Units []int64 `json:"claims"`
 	// Positions say where to continue, for each bucket that is not read to its end.
 	Positions []Position `json:"places,omitempty"`
 	// RefundsAfter is the last refund read so far, and RefundsRead says that there are no
@@ -145,7 +146,7 @@ type Audit struct {
 	Cancelled     int64 `json:"cancelled,omitempty"`
 	CancelRefunds int64 `json:"cancelRefunds,omitempty"`
 
-	// Released counts the claims read so far whose unit is not theirs nor kept, and ReleasedBefore is the
+	// Released sums the units of the claims read so far that are not theirs nor kept, and ReleasedBefore is the
 	// shards' count before the claims were read.
 	Released       int64 `json:"released,omitempty"`
 	ReleasedBefore int64 `json:"releasedBefore,omitempty"`
@@ -156,6 +157,9 @@ type Audit struct {
 	Confirmed int64 `json:"confirmed"`
 	Unpaid    int64 `json:"unpaid"`
 	Paid      int64 `json:"paid,omitempty"`
+	// UnpaidUnits and ReleasedClaims are the Receipt's, as far as the pass has come.
+	UnpaidUnits    int64 `json:"unpaidUnits,omitempty"`
+	ReleasedClaims int64 `json:"releasedClaims,omitempty"`
 	// OldestSeconds is the age of the oldest unfinished order when it was read.
 	OldestSeconds int64 `json:"oldestSeconds"`
 	// Missing counts confirmed claims without an order item.
@@ -210,8 +214,13 @@ type Receipt struct {
 	Claims    int64     `json:"claims"`
 	Pending   int64     `json:"pending"`
 	Confirmed int64     `json:"confirmed"`
-	// Paid and Released count claims among the confirmed; Released is what the shards
-	// say at the end of the pass. A cancelled order is not Paid, and Released unless its unit is kept.
+	// Units are those of the Claims and UnpaidUnits those of the Unpaid, and ReleasedClaims are the claims of the
+	// Released units, in a sale with a MaxPerOrder; 0 in others, whose claims have one unit each.
+	Units          int64 `json:"units,omitempty"`
+	UnpaidUnits    int64 `json:"unpaidUnits,omitempty"`
+	ReleasedClaims int64 `json:"releasedClaims,omitempty"`
+	// Paid counts claims among the confirmed. Released counts units, and is what the shards
+	// say at the end of the pass. A cancelled order is not Paid, and its units are Released unless they are kept.
 	Paid     int64 `json:"paid,omitempty"`
 	Released int64 `json:"released,omitempty"`
 	// Unpaid counts those that are neither; 0 in a sale that asks for no payment, unless it
@@ -239,6 +248,12 @@ type Receipt struct {
 	ClosesAt time.Time `json:"-"`
 	Version  int64     `json:"-"`
 }
+
+// ReleasedOrders is how many claims the Released units have.
+func (r *Receipt) ReleasedOrders() int64 { return cmp.Or(r.ReleasedClaims, r.Released) }
+
+// OutstandingUnits is how many units the orders have that are neither paid nor released.
+func (r *Receipt) OutstandingUnits() int64 { return cmp.Or(r.UnpaidUnits, r.Unpaid) }
 
 // cursorFormat changes whenever a pass that another version has begun cannot be
 // continued, as when it has not counted something.

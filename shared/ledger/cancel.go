@@ -14,8 +14,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Cancel releases the user's own claim. The same again gets the same answer. The unit
-// goes back on sale with the next pass of ReleaseDue.
+// Cancel releases the user's own claim. The same again gets the same answer. Its units
+// go back on sale with the next pass of ReleaseDue.
 //
 // It fails with sale.OrderNotFound; with sale.NotCancellable if the sale asks for no
 // payment; with sale.OrderPending, sale.OrderPaid or sale.OrderExpired, each with the
@@ -35,7 +35,7 @@ func (l *Ledger) Cancel(ctx context.Context, saleID, user string) (sale.Claim, e
 	if held.State() != sale.Confirmed {
 		return answerCancel(held)
 	}
-	if _, err := l.release(ctx, s, held.Shard, []unpaid{{user, held.OrderID}}, sale.ByBuyer); err != nil {
+	if _, err := l.release(ctx, s, held.Shard, []unpaid{unpaidOf(held)}, sale.ByBuyer); err != nil {
 		return sale.Claim{}, err
 	}
 	// Whoever decided, its write is in the table now.
@@ -73,12 +73,12 @@ type OrderCancelled struct {
 }
 
 // CancelOrder cancels one order, paid or not, in one transaction: the claim, the sale, its listing and
-// the entry that says who asked; if the unit comes back, its shard; of a paid order the refund due. So
+// the entry that says who asked; if the units come back, its shard; of a paid order the refund due. So
 // nothing is left to any pass: that of a sale that is over, or asks for no payment, would not come. The
 // guard of the payment stays: it has paid the order.
 //
-// The unit is back in stock, under a new version of the sale and out of its empty shards (P6), or is kept
-// from everybody: then it is not among the released ones that the shard counts. Either raises the version,
+// Its units are back in stock, under a new version of the sale and out of its empty shards (P6), or are kept
+// from everybody: then they are not among the released ones that the shard counts. Either raises the version,
 // so that no pass drains the sale by what it has read before.
 //
 // The same again, with the same ChangeID, gets the same answer. c must have passed Check.
@@ -189,8 +189,8 @@ func (l *Ledger) cancelOrder(
 		ofSale.Values[":k"] = table.NS(held.Shard)
 		// The shards of a sale that asks for no payment have no counts yet.
 		actions = append(actions, l.table.Action(table.Update{
-			Key: table.StockKey(o.SaleID, held.Shard), Expr: "SET #stock = #stock + :one ADD #released :one, #putBack :one",
-			Values: table.Item{":one": table.One},
+			Key: table.StockKey(o.SaleID, held.Shard), Expr: "SET #stock = #stock + :n ADD #released :n, #putBack :n",
+			Values: table.Item{":n": table.N(held.UnitCount())},
 		}))
 	}
 	if held.State() == sale.Paid {
@@ -222,7 +222,7 @@ func endedBy(c sale.Cancellation, held sale.Claim, at time.Time) sale.Claim {
 // endClaim releases the claim of a cancelled order if it is not paid, and else notes that its payment goes
 // back.
 func endClaim(o *ordered, held sale.Claim, unit sale.Unit, now time.Time) table.Update {
-	reader := table.N(sale.ReadsOperators)
+	reader := table.N(int64(max(held.MinReader, sale.ReadsOperators)))
 	u := table.Update{Key: o.claimKey(), Values: table.Item{":now": table.Millis(now), ":unit": table.S(string(unit))}}
 	switch {
 	case held.State() == sale.Paid:

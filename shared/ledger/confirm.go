@@ -25,10 +25,11 @@ type ClaimRef struct {
 // Confirmation is the result for one claim.
 type Confirmation struct {
 	Order sale.Order
-	// AcceptedAt is when the claim was made, Shard whose unit it has, and RequestKey its
+	// AcceptedAt is when the claim was made, Shard which one sold it its Units, 0 for one, and RequestKey its
 	// request's, or "".
 	AcceptedAt time.Time
 	Shard      int
+	Units      int64
 	RequestKey string
 	// New: this call gave the claim its order id.
 	New bool
@@ -157,7 +158,8 @@ func (c *confirming) load(it table.Item) {
 	case held.ID != c.ref.ClaimID:
 		c.Err = poisonous(errors.New("the user holds another claim"))
 	default:
-		c.AcceptedAt, c.Shard, c.RequestKey, c.storedID = held.AcceptedAt, held.Shard, held.RequestKey, held.OrderID
+		c.AcceptedAt, c.Shard, c.Units, c.RequestKey = held.AcceptedAt, held.Shard, held.Units, held.RequestKey
+		c.storedID = held.OrderID
 	}
 }
 

@@ -41,13 +41,14 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 		ID: c.SaleID, Name: c.Name, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
 		ChangedAt: time.UnixMilli(0), Seeded: c.Stock, Shards: c.Shards, Buckets: sale.BucketsFor(c.Shards),
 		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, LateFor: c.LateFor, Price: c.Price, Currency: c.Currency,
-		Extras: c.Extras, Labels: c.Labels, Presentation: c.Presentation, LimitGroup: c.LimitGroup,
+		Extras: c.Extras, MaxPerOrder: c.MaxPerOrder, Labels: c.Labels,
+		Presentation: c.Presentation, LimitGroup: c.LimitGroup,
 	}
 	if c.HasDraw() {
 		draft.Draw = sale.Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt}
 	}
 	if draft.MinReader = draft.OrdersReader(); c.Extras {
-		draft.MinReader = sale.ReadsExtras
+		draft.MinReader = max(draft.MinReader, sale.ReadsExtras)
 	}
 	if err := l.announce(ctx, c, draft); err != nil {
 		return Seeding{}, err
@@ -145,7 +146,7 @@ func compareCreation(stored table.Item, c sale.Creation) error {
 		r.Number("shards") == int64(c.Shards) && r.OptionalNumber("maxStock") == c.MaxStock &&
 		r.OptionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.Days("lateDays") == c.LateFor &&
 		r.OptionalNumber("price") == c.Price && r.OptionalText("currency") == c.Currency &&
-		r.Extras() == c.Extras &&
+		r.Extras() == c.Extras && r.SeveralUnits("maxPerOrder") == int64(c.MaxPerOrder) &&
 		r.OptionalText("limitGroup") == c.LimitGroup && r.Labels() == c.Labels &&
 		r.Presentation() == c.Presentation && r.DrawTerms() == utc(c.DrawTerms)
 	switch {

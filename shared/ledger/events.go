@@ -248,7 +248,8 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 	of := func(t sale.EventType, state sale.ClaimState, at time.Time) sale.Event {
 		return sale.Event{
 			Type: t, ID: string(t) + ":" + orderid.String(c.OrderID), OccurredAt: at,
-			SaleID: c.SaleID, OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state, Labels: c.Labels,
+			SaleID: c.SaleID, OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state, Units: c.Units,
+			Labels: c.Labels,
 		}
 	}
 	confirmed := of(sale.EventConfirmed, sale.Confirmed, orderid.Time(c.OrderID))
@@ -256,7 +257,7 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 		asks := terms.PayWithin > 0
 		if confirmed.AsksForPayment = &asks; asks {
 			confirmed.PayBy = confirmed.OccurredAt.Add(terms.PayWithin)
-			confirmed.Amount, confirmed.Currency = terms.Price, terms.Currency
+			confirmed.Amount, confirmed.Currency = terms.Price*c.UnitCount(), terms.Currency
 		}
 	}
 	events := []sale.Event{confirmed}

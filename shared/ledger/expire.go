@@ -18,8 +18,8 @@ const (
 
 // ReleaseDue releases the claims of a sale that are due, and puts their units and those
 // of cancelled claims back into stock. A claim is due from payBy + grace, by this
-// ledger's clock (P21), and in a sale with a LateFor not while units are left (P39), of which the shards tell at
-// the beginning of this call. It does as much as ctx allows, stores how far it came, and may
+// ledger's clock (P21), and in a sale with a LateFor not while units for any order are left (P39), of which the
+// shards tell at the beginning of this call. It does as much as ctx allows, stores how far it came, and may
 // be called again at any time, by several callers at once: conditions decide each claim
 // and each shard's units. While no claim is due by the listing's NextPayBy, it reads only
 // the shards, because a buyer may have cancelled.
@@ -104,7 +104,7 @@ func (p *expiring) gatherDue(c sale.Claim, next *ReleasePass) {
 		return
 	}
 	if p.sale.LateFor > p.late && due.Before(next.Began) {
-		due = next.Began // it became due when the last unit was sold, a short while before the pass
+		due = next.Began // it became due when too few units were left, a short while before the pass
 	}
 	p.add(c, due)
 }

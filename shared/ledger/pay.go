@@ -28,7 +28,7 @@ const LateOrderWait = 24 * time.Hour
 // table that a deleted stack has kept: an account of a provider reports the payments of all its stacks to each.
 //
 // It does not matter whether the sale asks for payment: an order of any sale can be paid.
-// A price is compared, if the sale has one.
+// A price is compared, if the sale has one: that of as many units as the claim has.
 //
 // Of a recalled sale no order stays paid for: from 2 seconds after the recall was answered, a report gets the
 // refund due for that, also one whose first report was answered before. Until then an environment may
@@ -104,10 +104,31 @@ func (l *Ledger) settle(ctx context.Context, p sale.Payment) (Settlement, error)
 		return Settlement{}, internalIfMissing(err)
 	}
 	of := &ordered{o, s}
-	if reason := refundReason(p, of, sale.Claim{}); reason != "" {
+	units, err := l.unitsOrdered(ctx, of)
+	if err != nil {
+		return Settlement{}, err
+	}
+	if reason := refundReason(p, of, sale.Claim{Units: units}); reason != "" {
 		return l.putRefund(ctx, p, reason, of)
 	}
 	return l.payClaim(ctx, p, of)
+}
+
+// unitsOrdered returns the units of an order as its claim has them. They never change, so a price is compared before it
+// matters whether the claim is paid or released. Only the claims of a sale with a MaxPerOrder are read.
+func (l *Ledger) unitsOrdered(ctx context.Context, o *ordered) (int64, error) {
+	if o.sale.MaxPerOrder == 0 {
+		return 0, nil
+	}
+	it, err := l.table.Get(ctx, o.claimKey())
+	switch {
+	case err != nil:
+		return 0, err
+	case it == nil:
+		return 0, errClaimHidden
+	}
+	held, err := o.claimOf(it)
+	return held.Units, err
 }
 
 // payClaim records a payment as its order's, unless the claim is paid or released.

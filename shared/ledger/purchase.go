@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -11,25 +12,31 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Purchase takes one unit for the user in one transaction: a stock shard's
-// stock > 0 minus one, and the user's claim if absent (P1, P3); in a sale with a group also
+// Purchase takes units for the user in one transaction: from a stock shard that has them, or from several that have
+// them together, and the user's claim if absent (P1, P3, P40); in a sale with a group also
 // the user's guard in it, if absent (P34). It returns only after the claim is committed (P4).
 //
 // In a sale with a draw the unit leaves its shard only in the call in which it is the user's
 // turn (P29).
 //
 // It fails with sale.AlreadyOrdered (with the claim, or the other sale), sale.SaleNotFound, sale.NotOpen,
-// sale.NotYourTurn, sale.TurnOver, sale.Closed, sale.Paused, sale.Recalled, sale.SoldOut; with sale.Busy when the
+// sale.NotYourTurn, sale.TurnOver, sale.Closed, sale.Paused, sale.Recalled, sale.SoldOut, sale.NotEnough; before any of
+// them with sale.InvalidRequest if the sale allows no order of so many units; with sale.Busy when the
 // outcome is unknown or was not reached in time, and then the same request may be repeated (P5); with sale.Internal for
 // anything that should not happen; and with the error of CheckUser.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
 	p := purchasing{ledger: l, request: r, view: l.views.of(r.SaleID)}
+	if r.Units > 1 {
+		if err := p.mayAsk(ctx); err != nil {
+			return PurchaseResult{}, err
+		}
+	}
 	// While the user was checked the sale may have been paused or sold out, so all is asked again.
 	for checked := r.CheckUser == nil; ; checked = true {
 		if one, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
 			return p.answerFromMemory(ctx, one)
 		}
-		s, err := l.look(ctx, p.view, r.SaleID)
+		s, err := l.look(ctx, p.view, r.SaleID, r.Units)
 		if err != nil {
 			return PurchaseResult{}, err
 		}
@@ -82,11 +89,23 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 			}
 			continue
 		}
-		next, result, err := p.try(ctx, &s, shard, now)
+		var next step
+		var result PurchaseResult
+		var err error
+		if p.plan.isNeeded {
+			next, result, err = p.fill(ctx, &s, now)
+		} else {
+			next, result, err = p.try(ctx, &s, []part{{shard, p.request.units()}}, now)
+		}
 		switch next {
 		case finish:
 			return result, err
 		case tryAnother:
+			continue
+		case planNext:
+			if !p.left.AtOnce() {
+				return p.fail(sale.Busy, err)
+			}
 			continue
 		case waitAndMove:
 			p.moves++
@@ -97,18 +116,24 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 	}
 }
 
-// try tries the transaction on a shard, once. Unless the call is to finish, its error is
-// why there is no result.
-func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.Time) (step, PurchaseResult, error) {
+// try tries the transaction, once: each of the parts comes from its shard, and the first shard sells them. Unless the
+// call is to finish, its error is why there is no result.
+func (p *purchasing) try(ctx context.Context, s *snapshot, parts []part, now time.Time) (step, PurchaseResult, error) {
 	p.tries++
 	claim := sale.Claim{
 		SaleID: p.request.SaleID, User: p.request.User, ID: p.claimID,
-		Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
+		Shard: parts[0].shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
 		Buckets: s.sale.Buckets, MinReader: s.sale.OrdersReader(), Labels: s.sale.Labels, PaymentTerms: s.sale.PaymentTerms(),
+	}
+	if p.request.Units > 1 {
+		claim.Units = p.request.Units
 	}
 	// One claim per sale and user, permanently (P3).
 	putClaim := p.ledger.table.Put(table.ClaimItem(claim, sale.BucketOf(claim.User, claim.Buckets)))
-	actions := []types.TransactWriteItem{p.takeUnit(&s.sale, shard, now), putClaim}
+	actions := []types.TransactWriteItem{p.take(&s.sale, parts[0], p.request.units()-parts[0].units, now), putClaim}
+	for i, given := range parts[1:] {
+		actions = slices.Insert(actions, 1+i, p.take(&s.sale, given, -given.units, now))
+	}
 	if s.sale.LimitGroup != "" {
 		actions = append(actions, p.ledger.table.Put(table.GroupGuardItem(s.sale.LimitGroup, claim)))
 	}
@@ -118,7 +143,7 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 		p.ledger.remember(claim, s.sale.AsksForPayment(), now)
 		return finish, PurchaseResult{Claim: claim, New: true, Tries: p.tries}, nil
 	case table.Cancelled:
-		return p.handleCancelled(ctx, s, shard, now, err)
+		return p.handleCancelled(ctx, s, parts, now, err)
 	case table.Contended:
 		return waitAndMove, PurchaseResult{}, err
 	case table.Unknown:
@@ -129,11 +154,11 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 }
 
 // handleCancelled says what follows a transaction that was cancelled with err, and closes
-// the shard if it is empty.
+// the shards that are empty.
 func (p *purchasing) handleCancelled(
-	ctx context.Context, s *snapshot, shard int, now time.Time, err error,
+	ctx context.Context, s *snapshot, parts []part, now time.Time, err error,
 ) (step, PurchaseResult, error) {
-	v, readErr := readPurchase(err, &s.sale, p.opens, now)
+	v, readErr := readPurchase(err, &s.sale, parts, p.opens, now)
 	switch {
 	case readErr != nil:
 		return finishWith(p.fail(sale.Internal, readErr))
@@ -150,11 +175,22 @@ func (p *purchasing) handleCancelled(
 		return finish, PurchaseResult{Tries: p.tries}, p.withWait(&s.sale, v.refusal)
 	case v.keepShard:
 		return waitAndStay, PurchaseResult{}, err
-	case !v.empty:
+	case len(v.short) == 0 && v.empty.Len() == 0:
 		return waitAndMove, PurchaseResult{}, err
 	}
-	p.view.observe(s.sale.Version, shard)
-	p.closeShards(ctx, s.sale.Version, table.MaxTries)
+	if len(v.short) > 0 {
+		p.plan = planning{isNeeded: true, version: s.sale.Version, found: v.short}
+	}
+	if v.empty.Len() > 0 {
+		for _, k := range v.empty.Without(sale.Set{}) {
+			p.view.observe(s.sale.Version, k)
+		}
+		p.closeShards(ctx, s.sale.Version, table.MaxTries)
+	}
+	if p.plan.isNeeded {
+		return planNext, PurchaseResult{}, err
+	}
+	shard := parts[0].shard
 	switch listed, avoided := p.view.isEmpty(shard); {
 	case listed:
 		return tryAnother, PurchaseResult{}, err
@@ -164,13 +200,23 @@ func (p *purchasing) handleCancelled(
 	return waitAndStay, PurchaseResult{}, err // on the shard that now takes its place
 }
 
-// takeUnit is the stock half of the transaction. Its condition includes the window and
-// the pause flag, which therefore cannot change meanwhile (P14).
-func (p *purchasing) takeUnit(s *sale.Sale, shard int, now time.Time) types.TransactWriteItem {
+// take is what the transaction does to a shard that gives a part of the order; moved is how many units come to it from
+// the others, less those that it gives to them. Its condition includes the window and the pause flag, which therefore
+// cannot change meanwhile (P14).
+func (p *purchasing) take(s *sale.Sale, of part, moved int64, now time.Time) types.TransactWriteItem {
 	take := table.Update{
-		Key: table.StockKey(p.request.SaleID, shard), Expr: "SET #stock = #stock - :one", ReturnOld: true,
+		Key: table.StockKey(p.request.SaleID, of.shard), Expr: "SET #stock = #stock - :one", ReturnOld: true,
 		If:     "#stock > :zero AND #opensAt <= :now AND #closesAt > :now AND #paused = :no",
 		Values: table.Item{":zero": table.Zero, ":one": table.One, ":now": table.Millis(now), ":no": table.No},
+	}
+	if p.request.Units > 1 {
+		take.Expr = "SET #stock = #stock - :units"
+		take.If = "#stock >= :units AND #opensAt <= :now AND #closesAt > :now AND #paused = :no"
+		take.Values = table.Item{":units": table.N(of.units), ":now": table.Millis(now), ":no": table.No}
+	}
+	if moved != 0 {
+		take.Expr += " ADD #moved :moved"
+		take.Values[":moved"] = table.N(moved)
 	}
 	if s.HasDraw() {
 		// The window tells the calls of a draw apart, so no try of an earlier call takes a unit of a

@@ -8,12 +8,14 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Request asks for one unit of a sale for one user. SaleID, User and, if not
+// Request asks for units of a sale for one user. SaleID, User and, if not
 // empty, Key must have passed sale.ValidID and sale.ValidUser.
 type Request struct {
 	SaleID string
 	User   string
 	Key    string // the Idempotency-Key, or ""
+	// Units is how many, 1 to the sale's MaxPerOrder; 0 means one.
+	Units int64
 	// CheckUser, if not nil, is called before a unit is taken, but only if the sale would
 	// sell one now and no claim of the user is known. It may be slow, so nothing is held
 	// while it runs. Its error, with a code of package sale, ends the purchase.
@@ -47,6 +49,7 @@ type purchasing struct {
 	moves int
 	// opens is when the call of a draw begins in which it is the user's turn.
 	opens time.Time
+	plan  planning
 	// unsure: a try had no answer and may still be applied, so no refusal is certain.
 	unsure bool
 }
@@ -59,7 +62,11 @@ const (
 	tryAnother              // at once: nobody tries that shard again
 	waitAndStay             // the next try may be on the same shard
 	waitAndMove             // the next try is on another shard
+	planNext                // the next try is on shards that are read first, at once
 )
+
+// units is how many the request asks for, at least 1.
+func (r *Request) units() int64 { return max(1, r.Units) }
 
 func finishWith(result PurchaseResult, err error) (step, PurchaseResult, error) {
 	return finish, result, err

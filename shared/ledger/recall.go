@@ -130,7 +130,7 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 		due = next.RecalledAt
 	}
 	if c.Ended() && c.Unit != sale.UnitKept {
-		p.ended.seen++
+		p.ended.seen += c.UnitCount()
 	}
 	switch {
 	case c.State() == sale.Pending:
@@ -148,9 +148,9 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 
 // endedClaims are the claims whose units come back, as far as a recall's pass has seen or released them.
 type endedClaims struct {
-	seen    int64
-	isFresh bool // one was released just before: whoever did that may have died, and its shard may not show the unit yet
-	isPart  bool // another call has seen some
+	seen    int64 // their units
+	isFresh bool  // one was released just before: whoever did that may have died, and its shard may not show the unit yet
+	isPart  bool  // another call has seen some
 }
 
 // mayHide reports whether the shards, as they were read after the claims, may not show all of their units.

@@ -119,13 +119,13 @@ func (l *Ledger) ifUnordered(p sale.Payment) types.TransactWriteItem {
 }
 
 // refundReason says why a payment goes back that has not paid its order: "" if it may be
-// its order's. of is nil if there is no such order; held is the order's claim, zero as long as it
-// is not known to be final.
+// its order's. of is nil if there is no such order; held is the order's claim, or only its units as
+// long as it is not known to be final.
 func refundReason(p sale.Payment, of *ordered, held sale.Claim) sale.RefundReason {
 	switch {
 	case of == nil || p.SaleID != "" && p.SaleID != of.SaleID:
 		return sale.RefundUnknownOrder
-	case !of.sale.IsPrice(p):
+	case !of.sale.IsPrice(p, held.UnitCount()):
 		return sale.RefundAmount
 	case !held.PaidAt.IsZero():
 		return sale.RefundOtherPayment
@@ -154,7 +154,7 @@ func paidOf(c sale.Claim) paid {
 const noCurrency = "XXX"
 
 // refundOf returns the refund of a payment that has paid its order, of the amount that its guard says. A release that
-// put no guards checked the price, if the sale has one; or else the amount is not known here.
+// put no guards checked the price, if the sale has one, of orders of one unit; or else the amount is not known here.
 func refundOf(s sale.Sale, c paid, guard table.Item, reason sale.RefundReason, at time.Time) (sale.Refund, error) {
 	refund := sale.Refund{
 		SaleID: s.ID, Payment: c.payment, OrderID: c.orderID, User: c.user, Reason: reason, Labels: s.Labels,

@@ -43,7 +43,9 @@ func (p *purchasing) refuse(ctx context.Context, s snapshot, refusal *sale.Error
 }
 
 // finalRefusals are those of which a buyer who has an order must not hear first.
-var finalRefusals = []sale.Code{sale.SoldOut, sale.Closed, sale.Recalled, sale.NotYourTurn, sale.TurnOver}
+var finalRefusals = []sale.Code{
+	sale.SoldOut, sale.NotEnough, sale.Closed, sale.Recalled, sale.NotYourTurn, sale.TurnOver,
+}
 
 // claimBeforeRefusal returns the user's claim, if an eventually consistent read of half a unit
 // finds it. At the end of a sale everybody who is refused causes one, so it is spent

@@ -16,25 +16,38 @@ import (
 type unpaid struct {
 	user    string
 	orderID uint64
+	units   int64
+}
+
+func unpaidOf(c sale.Claim) unpaid { return unpaid{c.User, c.OrderID, c.UnitCount()} }
+
+// unitsOf sums the units of claims.
+func unitsOf(claims []unpaid) (units int64) {
+	for _, c := range claims {
+		units += c.units
+	}
+	return units
 }
 
 // release releases claims of one shard: up to maxReleases of them and the shard's count
 // in one transaction. A claim that was paid or released meanwhile is left out, and the
 // others are tried again. It does not write the sale item, so it does not conflict with the
-// closing of a shard. It reports how many it released; a claim whose try had no answer may
+// closing of a shard. It returns those that it released; a claim whose try had no answer may
 // be missing in that.
 //
 // No claim of a shard expires that has a later edit than s: a pause, so that an operator can pause a sale while
 // payments cannot be reported, or more time. So once either is answered, no claim expires against it, whatever a pass
 // had read before. A shard with an earlier edit is as good: one that was cut off has reached the sale, which counts.
-func (l *Ledger) release(ctx context.Context, s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) (int, error) {
+func (l *Ledger) release(
+	ctx context.Context, s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy,
+) ([]unpaid, error) {
 	for len(claims) > 0 {
 		reasons, err := l.table.RetryTransaction(ctx, l.releaseClaims(s, k, claims, by)...)
 		if reasons == nil {
 			if err != nil {
-				return 0, sale.AsInternal(err)
+				return nil, sale.AsInternal(err)
 			}
-			return len(claims), nil
+			return claims, nil
 		}
 		ofShard, ofClaims := reasons[0], reasons[1:]
 		var left []unpaid
@@ -46,17 +59,17 @@ func (l *Ledger) release(ctx context.Context, s sale.Sale, k int, claims []unpai
 			held, err := table.ReadClaim(s.ID, s.Buckets, ofClaims[i].Item)
 			switch {
 			case err != nil:
-				return 0, sale.AsInternal(err)
+				return nil, sale.AsInternal(err)
 			case held.PaidAt.IsZero() && !held.Released():
-				return 0, sale.AsInternal(fmt.Errorf("order %s is not the claim's", orderid.String(c.orderID)))
+				return nil, sale.AsInternal(fmt.Errorf("order %s is not the claim's", orderid.String(c.orderID)))
 			}
 		}
 		if table.Failed(ofShard) {
-			return 0, errReleaseEdited
+			return nil, errReleaseEdited
 		}
 		claims = left
 	}
-	return 0, nil
+	return nil, nil
 }
 
 // errReleaseEdited: the sale is paused, or was edited after the pass had read it.
@@ -67,7 +80,7 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 	// A shard without the count has nothing to add to, which is an error.
 	count := table.Update{
 		Key: table.StockKey(s.ID, k), Expr: "SET #released = #released + :n",
-		Values: table.Item{":n": table.N(int64(len(claims)))},
+		Values: table.Item{":n": table.N(unitsOf(claims))},
 	}
 	switch by {
 	case sale.ByOperator: // the shards of a sale that asks for no payment have no counts yet

@@ -68,7 +68,7 @@ type releasing struct {
 
 // add takes up a claim that is to be released and has been due since then.
 func (p *releasing) add(c sale.Claim, due time.Time) {
-	p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
+	p.due[c.Shard] = append(p.due[c.Shard], unpaidOf(c))
 	p.count++
 	p.age(due)
 }
@@ -139,12 +139,12 @@ func (p *releasing) releaseAll(ctx context.Context) (left int, err error) {
 		shards += min(len(due), 1)
 	}
 	most := min(maxReleases, releasesAtOnce/max(1, min(shards, table.AtOnce)))
-	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
+	released, errs := make([]releaseCount, p.sale.Shards), make([]error, p.sale.Shards)
 	table.Each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k, most) })
 	for k, n := range released {
-		p.done.Released += n
-		p.ended.seen += int64(n)
-		left += len(p.due[k]) - n
+		p.done.Released += n.claims
+		p.ended.seen += n.units
+		left += len(p.due[k]) - n.claims
 		if errors.Is(errs[k], errReleaseEdited) {
 			return 0, errReleaseEdited
 		}
@@ -152,15 +152,21 @@ func (p *releasing) releaseAll(ctx context.Context) (left int, err error) {
 	return left, sale.AsInternal(table.Worst("shard", errs))
 }
 
+// releaseCount counts claims that were released, and their units.
+type releaseCount struct {
+	claims int
+	units  int64
+}
+
 // releaseShard releases the gathered claims of one shard, one transaction after the
 // other: each writes the shard, so concurrent ones would only conflict.
-func (p *releasing) releaseShard(ctx context.Context, k, most int) (released int, err error) {
+func (p *releasing) releaseShard(ctx context.Context, k, most int) (released releaseCount, err error) {
 	for claims := range slices.Chunk(p.due[k], most) {
-		n, err := p.release(ctx, p.sale, k, claims, p.by)
+		of, err := p.release(ctx, p.sale, k, claims, p.by)
 		if err != nil {
 			return released, err
 		}
-		released += n
+		released.claims, released.units = released.claims+len(of), released.units+unitsOf(of)
 	}
 	return released, nil
 }

@@ -39,10 +39,11 @@ func (p *purchasing) answerFromMemory(ctx context.Context, one remembered) (Purc
 	return p.request.answerRepeat(held, 0)
 }
 
-// answerRepeat answers a request whose user already holds a claim.
+// answerRepeat answers a request whose user already holds a claim. It is a repeat of the request that made the claim if
+// it asks for as many units with the same key: a buyer who has asked for fewer meanwhile must hear how many they got.
 func (r *Request) answerRepeat(held sale.Claim, tries int) (PurchaseResult, error) {
 	result := PurchaseResult{Claim: held, Tries: tries}
-	if r.Key != "" && r.Key == held.RequestKey && !held.Ended() {
+	if r.Key != "" && r.Key == held.RequestKey && r.units() == held.UnitCount() && !held.Ended() {
 		return result, nil
 	}
 	return result, &sale.Error{

@@ -71,6 +71,8 @@ type view struct {
 	// failed counts failed reads, see recordRead; failedAt is when the latest one ended.
 	failed   int
 	failedAt time.Time
+	// left is how many units a proof found under provedAt, which is a version of the sale; see proved.
+	left, provedAt int64
 	// unreadable is why the item that was last read is refused, since rejectedAt.
 	unreadable error
 	rejectedAt time.Time
@@ -85,6 +87,9 @@ type snapshot struct {
 	sale         sale.Sale
 	// avoid is the sale's empty set plus the shards that this environment found empty.
 	avoid sale.Set
+	// left is the most units that may be left under the sale's version, because so many were at one instant of it; 0
+	// if that is not known.
+	left int64
 	// refusal is why a purchase is refused now without a transaction, or nil.
 	refusal *sale.Error
 }
@@ -123,6 +128,9 @@ func (v *view) load(now time.Time) snapshot {
 		sale:    v.sale,
 		avoid:   v.avoid,
 	}
+	if v.left > 0 && v.provedAt == v.sale.Version {
+		s.left = v.left
+	}
 	s.refusal = s.refuses(now)
 	return s
 }
@@ -134,6 +142,25 @@ func (v *view) observe(version int64, shard int) {
 	defer v.mu.Unlock()
 	if v.found && v.sale.Version == version {
 		v.avoid.Add(shard)
+	}
+}
+
+// loadFor is load for an order of that many units: fewer that are left refuse it.
+func (v *view) loadFor(now time.Time, units int64) snapshot {
+	s := v.load(now)
+	if s.refusal == nil && 0 < s.left && s.left < units {
+		s.refusal = s.sale.RefuseNotEnough(s.left)
+	}
+	return s
+}
+
+// proved notes how many units were left at one instant of that version. Within a version they only become fewer, so
+// they stay too few for whoever asks for more while the sale is known to be of that version.
+func (v *view) proved(version, left int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if version > v.provedAt || version == v.provedAt && left < v.left {
+		v.left, v.provedAt = left, version
 	}
 }
 
@@ -256,7 +283,7 @@ func isFresh(now, since time.Time, age time.Duration) bool {
 	return 0 <= passed && passed < age
 }
 
-// look returns a snapshot from which a purchase may be tried or refused. It is at most
+// look returns a snapshot from which a purchase of so many units may be tried or refused. It is at most
 // snapshotAge ± 10 % old, unless the table is too busy to be read that often. look fails with
 // sale.Busy or sale.Internal when there is no snapshot that may answer.
 //
@@ -265,9 +292,9 @@ func isFresh(now, since time.Time, age time.Duration) bool {
 // Thousands of environments read the item at the same moment when a sale opens and when
 // its shards run empty. Retries would take capacity from each other, so an environment
 // that has a usable snapshot tries once, and pauses after a failure.
-func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, error) {
+func (l *Ledger) look(ctx context.Context, v *view, saleID string, units int64) (snapshot, error) {
 	now := l.now()
-	s := v.load(now)
+	s := v.loadFor(now, units)
 	switch {
 	case s.fresh && (s.refusal == nil || s.certain):
 		return s, nil
@@ -282,13 +309,13 @@ func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, er
 		_ = l.readConsistently(ctx, 1, v, saleID)
 	}
 	now = l.now()
-	if s = v.load(now); s.mayAnswer(s.refusal, now) {
+	if s = v.loadFor(now, units); s.mayAnswer(s.refusal, now) {
 		return s, nil
 	}
 	if err := l.readConsistently(ctx, table.MaxTries, v, saleID); err != nil {
 		return s, err
 	}
-	return v.load(l.now()), nil
+	return v.loadFor(l.now(), units), nil
 }
 
 // readEventually reads the sale with an eventually consistent read, which costs half a

@@ -25,7 +25,7 @@ func Show(ctx context.Context, sales Sales, link PaymentLink, c sale.Claim, now 
 		return shown, err
 	}
 	if s.AsksForPayment() {
-		shown.Amount, shown.Currency = s.Price, s.Currency
+		shown.Amount, shown.Currency = s.PriceOf(c.UnitCount()), s.Currency
 	}
 	shown.PayBy, shown.PaymentURL, err = Payment(ctx, sales, link, s, c)
 	return shown, err
@@ -34,9 +34,9 @@ func Show(ctx context.Context, sales Sales, link PaymentLink, c sale.Claim, now 
 // AsMade returns a claim as its buyer got it first. A repeat gets the same whenever it comes (P9), so that follows from
 // the claim alone, and has neither now nor the state and order id that it has got since.
 func AsMade(c sale.Claim) httpapi.Claim {
-	shown := httpapi.ClaimOf(sale.Claim{SaleID: c.SaleID, ID: c.ID, AcceptedAt: c.AcceptedAt})
+	shown := httpapi.ClaimOf(sale.Claim{SaleID: c.SaleID, ID: c.ID, AcceptedAt: c.AcceptedAt, Units: c.Units})
 	if terms := c.PaymentTerms; terms.PayWithin > 0 {
-		shown.Amount, shown.Currency = terms.Price, terms.Currency
+		shown.Amount, shown.Currency = terms.Price*c.UnitCount(), terms.Currency
 	}
 	return shown
 }
@@ -63,7 +63,7 @@ func Payment(
 	}
 	payBy = httpapi.Time(s.PayBy(c.OrderID))
 	if !s.IsRecalled() {
-		address = link.of(s, c.OrderID, payBy)
+		address = link.of(s, c, payBy)
 	}
 	return payBy, address, nil
 }

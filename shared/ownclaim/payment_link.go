@@ -23,13 +23,14 @@ type PaymentLink struct {
 
 const (
 	orderPlace     = "{orderId}"
+	unitsPlace     = "{units}"
 	signaturePlace = "{signature}"
 	// minLinkKey is the least length of the key, in bytes.
 	minLinkKey = 32
 )
 
 // NewPaymentLink returns links to that address. The values of an order replace the places
-// {orderId}, {saleId}, {amount}, {currency}, {payBy} and {signature} in it; the order's id is
+// {orderId}, {saleId}, {units}, {amount}, {currency}, {payBy} and {signature} in it; the order's id is
 // appended if it has no place. {stack} is replaced by the stack's name, which is not signed. It fails for a
 // signature without a key and for a key that is too short (P19).
 func NewPaymentLink(address, key, stack string) (PaymentLink, error) {
@@ -53,23 +54,30 @@ func PaymentLinkFromEnv(stack string) (PaymentLink, error) {
 	return NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"), stack)
 }
 
-// of returns the address for an order of the sale, which is to be paid by that instant.
-func (l PaymentLink) of(s sale.Sale, orderID uint64, payBy string) string {
+// of returns the address for the order of a claim of the sale, which is to be paid by that instant. Units that have
+// a place in it are signed, too, in a format of its own.
+func (l PaymentLink) of(s sale.Sale, c sale.Claim, payBy string) string {
 	if l.address == "" {
 		return ""
 	}
-	order, amount := orderid.String(orderID), strconv.FormatInt(s.Price, 10)
+	order, amount := orderid.String(c.OrderID), strconv.FormatInt(s.PriceOf(c.UnitCount()), 10)
+	units := strconv.FormatInt(c.UnitCount(), 10)
+	signed := []string{"flashsale payment 1", order, s.ID, amount, s.Currency, payBy}
+	if strings.Contains(l.address, unitsPlace) {
+		signed = append(signed, units)
+		signed[0] = "flashsale payment 2"
+	}
 	return strings.NewReplacer(
-		orderPlace, url.QueryEscape(order), "{saleId}", url.QueryEscape(s.ID), "{amount}", amount,
+		orderPlace, url.QueryEscape(order), "{saleId}", url.QueryEscape(s.ID), unitsPlace, units, "{amount}", amount,
 		"{currency}", url.QueryEscape(s.Currency), "{payBy}", url.QueryEscape(payBy),
-		signaturePlace, l.sign(order, s.ID, amount, s.Currency, payBy),
+		signaturePlace, l.sign(signed),
 	).Replace(l.address)
 }
 
-// sign returns the signature of the values in this order, one on a line below the name of the
-// format. No value has a line break, so no two lists of values have the same text.
-func (l PaymentLink) sign(values ...string) string {
+// sign returns the signature of these lines: the name of the format, and the values below it. No value has a line
+// break, so no two lists of values have the same text.
+func (l PaymentLink) sign(lines []string) string {
 	mac := hmac.New(sha256.New, l.key)
-	mac.Write([]byte(strings.Join(append([]string{"flashsale payment 1"}, values...), "\n")))
+	mac.Write([]byte(strings.Join(lines, "\n")))
 	return hex.EncodeToString(mac.Sum(nil))
 }

@@ -54,6 +54,9 @@ const (
 	Recalled Code = "recalled"
 	// SoldOut: every stock shard was empty within the last two seconds (P6).
 	SoldOut Code = "sold-out"
+	// NotEnough: fewer units were left than the request asked for, within the last two seconds (P6). It is final only
+	// for that many units.
+	NotEnough Code = "not-enough"
 	// NotEligible: the operator's check says that the user may not buy in this sale.
 	NotEligible Code = "not-eligible"
 	// GroupNotFound: no such group of sales, or all of them are still being seeded.
@@ -65,7 +68,7 @@ const (
 	OrderPending Code = "order-pending"
 	// OrderPaid: the order is paid, so it cannot be cancelled any more.
 	OrderPaid Code = "order-paid"
-	// OrderExpired: the order was not paid in time and its unit is on sale again.
+	// OrderExpired: the order was not paid in time and its units are on sale again.
 	OrderExpired Code = "order-expired"
 	// NotCancellable: the sale asks for no payment, so its orders are final.
 	NotCancellable Code = "not-cancellable"
@@ -100,7 +103,9 @@ type Error struct {
 	// OtherSale is the sale of its group in which the user has ordered (AlreadyOrdered,
 	// OrderNotFound); "" if it is this one or none.
 	OtherSale string
-	// MayReturn: units may be in stock again before the sale closes (SoldOut).
+	// Left is how many units were left: at least 1, and fewer than were asked for (NotEnough).
+	Left int64
+	// MayReturn: units may be in stock again before the sale closes (SoldOut, NotEnough).
 	MayReturn bool
 	// Meanwhile is what the author had not seen (ChangedMeanwhile).
 	Meanwhile *Meanwhile

@@ -10,7 +10,7 @@ const (
 	EventConfirmed EventType = "OrderConfirmed"
 	// EventPaid: a payment is recorded; the order can be delivered.
 	EventPaid EventType = "OrderPaid"
-	// EventReleased: the order was not paid in time, or cancelled; its unit goes back on sale.
+	// EventReleased: the order was not paid in time, or cancelled; its units go back on sale.
 	EventReleased EventType = "OrderReleased"
 	// EventCancelled: an operator has cancelled an order that was paid; it must not be delivered.
 	EventCancelled EventType = "OrderCancelled"
@@ -50,6 +50,8 @@ type Event struct {
 	ClaimID string
 	User    string
 	State   ClaimState
+	// Units is how many the order has, in each event of an order; 0 means one.
+	Units int64
 	// AsksForPayment is of OrderConfirmed: the order expires unless it is paid by PayBy, or by what a SaleChanged gives
 	// since. It is nil if the claim does not say whether it does.
 	AsksForPayment *bool

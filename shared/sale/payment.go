@@ -28,7 +28,7 @@ type PaymentTerms struct {
 	Known bool
 	// PayWithin is 0 if no payment is asked for, and the order is final.
 	PayWithin time.Duration
-	// Price, in minor units, and Currency; 0 and "" if any payment will do.
+	// Price, of one unit and in minor units, and Currency; 0 and "" if any payment will do.
 	Price    int64
 	Currency string
 }
@@ -49,10 +49,10 @@ func (s *Sale) PayBy(orderID uint64) time.Time {
 }
 
 // Late returns how long after its payBy an unpaid order is not released yet, besides the grace, at an instant at which
-// that many units are left: LateFor as long as nobody waits for its unit, because there are others or nobody
-// can buy any more, and otherwise nothing.
+// that many units are left: LateFor as long as nobody waits for its units, because there are enough others for
+// any order or nobody can buy any more, and otherwise nothing.
 func (s *Sale) Late(left int64, now time.Time) time.Duration {
-	if left > 0 || !now.Before(s.Ends()) {
+	if left >= int64(max(1, s.MaxPerOrder)) || !now.Before(s.Ends()) {
 		return s.LateFor
 	}
 	return 0
@@ -89,12 +89,15 @@ type Payment struct {
 	GoodsCurrency string
 }
 
-// IsPrice reports whether a payment is of the sale's price; any is, if it has none.
-func (s *Sale) IsPrice(p Payment) bool {
+// PriceOf is what an order of so many units costs, in minor units; 0 if any payment will do. It is at most MaxPrice.
+func (s *Sale) PriceOf(units int64) int64 { return s.Price * units }
+
+// IsPrice reports whether a payment is of the price of an order of so many units; any is, if the sale has none.
+func (s *Sale) IsPrice(p Payment, units int64) bool {
 	if s.Extras && p.GoodsCurrency != "" {
 		p.Amount, p.Currency = p.Goods, p.GoodsCurrency
 	}
-	return s.Price == 0 || p.Amount == s.Price && p.Currency == s.Currency
+	return s.Price == 0 || p.Amount == s.PriceOf(units) && p.Currency == s.Currency
 }
 
 // ID identifies the payment among those of all providers. A provider has no '#' in its
@@ -156,7 +159,7 @@ const (
 	RefundReleased RefundReason = "released"
 	// RefundOtherPayment: another payment has paid the order.
 	RefundOtherPayment RefundReason = "other-payment"
-	// RefundAmount: the sale has a price, and the payment is not of that amount and currency.
+	// RefundAmount: the sale has a price, and the payment is not of what its order's units cost, in that currency.
 	RefundAmount RefundReason = "amount"
 	// RefundRecalled: the payment has paid the order, and then the sale was recalled.
 	RefundRecalled RefundReason = "recalled"

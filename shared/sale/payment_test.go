@@ -33,6 +33,8 @@ func TestWhatACreationAsksOfPaymentsIsChecked(t *testing.T) {
 		{"a currency without a price", func(c *Creation) { c.Currency = "EUR" }, InvalidRequest},
 		{"a negative price", func(c *Creation) { c.Price, c.Currency = -1, "EUR" }, InvalidRequest},
 		{"too high a price", func(c *Creation) { c.Price, c.Currency = MaxPrice+1, "EUR" }, InvalidRequest},
+		{"the highest price of eight", func(c *Creation) { c.Price, c.Currency, c.MaxPerOrder = MaxPrice/8, "JPY", 8 }, ""},
+		{"a higher one", func(c *Creation) { c.Price, c.Currency, c.MaxPerOrder = MaxPrice/8+1, "JPY", 8 }, InvalidRequest},
 		{"a currency in small letters", func(c *Creation) { c.Price, c.Currency = 1, "eur" }, InvalidRequest},
 	} {
 		c := creation(tt.change)
@@ -90,7 +92,7 @@ func TestAnOrderIsPaidByTheLaterTimeAndIsLateWhileNobodyWaitsForItsUnit(t *testi
 	if s.Late(1, opensAt) != day || s.Late(0, opensAt) != 0 || s.Late(0, closesAt) != day {
 		t.Errorf("late for %v, %v, %v", s.Late(1, opensAt), s.Late(0, opensAt), s.Late(0, closesAt))
 	}
-	for want, s := range map[int]Sale{ReadsOperators: s, ReadsPayment: {PayWithin: 1}, ReadsGroups: {PayWithin: 1, LimitGroup: "shoe"}, 0: free} {
+	for want, s := range map[int]Sale{ReadsOperators: s, ReadsPayment: {PayWithin: 1}, ReadsGroups: {PayWithin: 1, LimitGroup: "shoe"}, 0: free, ReadsUnits: {LateFor: day, MaxPerOrder: 2}} {
 		if got := s.OrdersReader(); got != want {
 			t.Errorf("%+v needs %d, want %d", s, got, want)
 		}

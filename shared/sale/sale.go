@@ -46,7 +46,7 @@ type Sale struct {
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
 	// asks for no payment. It never changes.
 	PayWithin time.Duration
-	// LateFor is how long an unpaid order may stay after its payBy while nobody else could get its unit, in
+	// LateFor is how long an unpaid order may stay after its payBy while nobody waits for its units, in
 	// whole days; 0 for no time. See Late. It never changes.
 	LateFor time.Duration
 	// PayUntil is until when every unpaid order may be paid, whenever it was made, because an operator has given
@@ -66,17 +66,21 @@ type Sale struct {
 	// ArchivedKeys that of its keys. ArchivedAt is when the last of them was deleted; zero while some may be left.
 	Archive, ArchivedKeys string
 	ArchivedAt            time.Time
+	// ArchivedUnits is how many units its claims had; 0 unless the sale has a MaxPerOrder and is archived.
+	ArchivedUnits int64
 	// MinReader is the version that a reader needs; 0 means that any will do. Only a recall, a
 	// seal and an extension change it. See Reads.
 	MinReader int
-	// Price, in minor units, and Currency are what a payment must be of; 0 and "" if any
-	// payment will do. They never change.
+	// Price, of one unit and in minor units, and Currency are what a payment must be of; 0 and "" if any
+	// payment will do. They never change. See PriceOf.
 	Price    int64
 	Currency string
 	// Extras: a payment may have tax on top of the price, shipping and discounts, if its provider explains them. It
 	// never changes.
 	Extras bool
-	Labels Labels
+	// MaxPerOrder is the most units of one order, 2 to MaxPerOrder; 0 means one. It never changes.
+	MaxPerOrder int
+	Labels      Labels
 	Presentation
 	// LimitGroup is the id of the sales in only one of which a user may order; "" if the
 	// sale limits only itself. It never changes.
@@ -138,6 +142,13 @@ func (s *Sale) RefuseSoldOut() *Error {
 	return &Error{Code: SoldOut, Detail: "every unit has been sold", MayReturn: s.MayReturn()}
 }
 
+// RefuseNotEnough returns the refusal of a purchase of more units than the left ones.
+func (s *Sale) RefuseNotEnough(left int64) *Error {
+	return &Error{
+		Code: NotEnough, Detail: "fewer units are left than were asked for", Left: left, MayReturn: s.MayReturn(),
+	}
+}
+
 // MayReturn reports whether units that were sold may be in stock again before the sale
 // closes, because their buyers did not pay or cancelled.
 func (s *Sale) MayReturn() bool { return s.AsksForPayment() }
@@ -176,14 +187,15 @@ func (s *Sale) Phase(now time.Time) Phase {
 	return PhaseClosed
 }
 
-// Claim is one unit held by one user, written by the transaction that took
-// it from its shard.
+// Claim is what one user has ordered in one sale, written by the transaction that took its units.
 type Claim struct {
 	SaleID     string
 	User       string
 	ID         string
-	Shard      int
+	Shard      int // that sells it all its units, see table.Shard
 	AcceptedAt time.Time
+	// Units is how many it took, 2 to MaxPerOrder; 0 means one. See UnitCount.
+	Units int64
 	// RequestKey is the Idempotency-Key the claim was made with, or "".
 	RequestKey string
 	// ResentAt is when its order message was last resent; zero if never.
@@ -191,7 +203,7 @@ type Claim struct {
 	// OrderID is 0 until the claim is confirmed.
 	OrderID uint64
 	// PaidAt and Payment, provider#reference, are of a paid claim; ReleasedAt and
-	// ReleasedBy of one that is not paid and whose unit its buyer does not get. Both are final, and a
+	// ReleasedBy of one that is not paid and whose units its buyer does not get. Both are final, and a
 	// claim has one of them at most. Amount, in minor units, and Currency are what was paid.
 	PaidAt     time.Time
 	Payment    string
@@ -252,6 +264,9 @@ func (c *Claim) State() ClaimState {
 	}
 	return Pending
 }
+
+// UnitCount is how many units the claim took, at least 1.
+func (c *Claim) UnitCount() int64 { return max(1, c.Units) }
 
 // Released reports whether the claim was released before it was paid.
 func (c *Claim) Released() bool { return !c.ReleasedAt.IsZero() }

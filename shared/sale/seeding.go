@@ -20,6 +20,9 @@ const (
 	MaxName = 200
 	// MaxOrdersPerSecond is the highest rate a sale may be planned for.
 	MaxOrdersPerSecond = OrdersPerShard * MaxShards
+	// MaxPerOrder is the most units of one order that a sale may allow. With the claim and a guard, as many shards
+	// as that are in one transaction.
+	MaxPerOrder = 8
 	// MaxGroup is the most sales of one limit group: the group's page shows them all.
 	MaxGroup = 30
 )
@@ -49,7 +52,9 @@ type Creation struct {
 	Currency string
 	// Extras is the sale's, see Sale.
 	Extras bool
-	Labels Labels
+	// MaxPerOrder is the most units of one order: 1 to MaxPerOrder; 0 means one.
+	MaxPerOrder int
+	Labels      Labels
 	Presentation
 	// LimitGroup is the sale's, see Sale.
 	LimitGroup string
@@ -61,10 +66,13 @@ type Creation struct {
 	DrawTerms
 }
 
-// Check validates the creation and fills in its shards and name.
+// Check validates the creation and fills in its shards and name. A MaxPerOrder of 1 becomes 0, as a sale has it.
 func (c *Creation) Check() error {
 	if c.Name == "" {
 		c.Name = c.SaleID
+	}
+	if c.MaxPerOrder == 1 {
+		c.MaxPerOrder = 0
 	}
 	switch {
 	case !ValidID(c.SaleID):
@@ -81,6 +89,10 @@ func (c *Creation) Check() error {
 		return Refuse(InvalidRequest, "give shards or ordersPerSecond, not both")
 	case c.Shards < 0 || int64(c.Shards) > min(c.Stock, MaxShards):
 		return Refusef(InvalidRequest, "shards must be 1 to %d, and not more than the stock", MaxShards)
+	case c.MaxPerOrder < 0 || c.MaxPerOrder > MaxPerOrder:
+		return Refusef(InvalidRequest, "maxPerOrder must be 1 to %d", MaxPerOrder)
+	case c.MaxPerOrder != 0 && c.DrawTerms != (DrawTerms{}):
+		return Refuse(InvalidRequest, "a sale with a draw has no maxPerOrder: each person who is called may order one unit")
 	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
 		return Refusef(InvalidRequest, "ordersPerSecond must be 1 to %d", MaxOrdersPerSecond)
 	}
@@ -94,7 +106,8 @@ func (c *Creation) Check() error {
 		if rate == 0 {
 			rate = DefaultOrdersPerSecond
 		}
-		c.Shards = ShardsFor(rate, c.Stock)
+		// Shards are planned for orders: an order of more units than its shard has is sold by several at once.
+		c.Shards = ShardsFor(rate, c.Stock/int64(max(1, c.MaxPerOrder)))
 	}
 	return checkWindow(c.OpensAt, c.ClosesAt)
 }
@@ -116,6 +129,9 @@ func (c *Creation) checkPayment() error {
 		return Refuse(InvalidRequest, "give both price and currency, or neither")
 	case c.Price < 0 || c.Price > MaxPrice:
 		return Refusef(InvalidRequest, "price must be 1 to %d minor units", MaxPrice)
+	case c.MaxPerOrder != 0 && c.Price > MaxPrice/int64(c.MaxPerOrder):
+		return Refusef(InvalidRequest, "price must be at most %d minor units for an order of %d",
+			MaxPrice/int64(c.MaxPerOrder), c.MaxPerOrder)
 	case c.Currency != "" && !validCurrency(c.Currency):
 		return Refuse(InvalidRequest, "currency must be three capital letters such as EUR")
 	}

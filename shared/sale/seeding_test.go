@@ -56,6 +56,11 @@ func TestACreationIsCheckedFieldByField(t *testing.T) {
 		{"shards and a rate", func(c *Creation) { c.Shards, c.OrdersPerSecond = 1, 1 }, InvalidRequest},
 		{"a negative rate", func(c *Creation) { c.OrdersPerSecond = -1 }, InvalidRequest},
 		{"a rate above the limit", func(c *Creation) { c.OrdersPerSecond = MaxOrdersPerSecond + 1 }, InvalidRequest},
+		{"the most units of an order are valid", func(c *Creation) { c.MaxPerOrder = 8 }, ""},
+		{"more units of an order", func(c *Creation) { c.MaxPerOrder = 9 }, InvalidRequest},
+		{"fewer than none", func(c *Creation) { c.MaxPerOrder = -1 }, InvalidRequest},
+		{"one in a draw is valid", func(c *Creation) { *c = drawn(); c.MaxPerOrder = 1 }, ""},
+		{"two in a draw", func(c *Creation) { *c = drawn(); c.MaxPerOrder = 2 }, InvalidRequest},
 		{"no opening", func(c *Creation) { c.OpensAt = time.Time{} }, InvalidRequest},
 		{"no closing", func(c *Creation) { c.ClosesAt = time.Time{} }, InvalidRequest},
 		{"an empty window", func(c *Creation) { c.ClosesAt = c.OpensAt }, InvalidRequest},
@@ -78,6 +83,7 @@ func TestACreationFillsInItsNameAndShards(t *testing.T) {
 		shards int
 	}{
 		{"explicit shards stay", func(c *Creation) { c.Shards = 7 }, 7},
+		{"they are planned for orders", func(c *Creation) { c.MaxPerOrder = 4 }, 2},
 		{"a rate needs a shard per 20 orders a second", func(c *Creation) { c.Stock, c.OrdersPerSecond = 10_000, 201 }, 11},
 		{"the default rate needs 50", func(c *Creation) { c.Stock = 10_000 }, 50},
 	} {

@@ -1,6 +1,10 @@
 package sale
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
 
 // OrdersPerShard is how many orders a second one stock shard is planned for. A
 // transaction keeps an item busy for about 10 ms, so at 20 a second a fifth of
@@ -85,6 +89,20 @@ func ShardFor(user string, try int, empty *Set, shards int) int {
 		step = 1 + mix(h)%uint64(open-1)
 	}
 	return empty.NthAbsent(int((first+uint64(try)*step)%uint64(open)), shards)
+}
+
+// ShardsInOrder returns up to most shards outside the set in the user's order: everybody has an order of their own,
+// and another one at each turn.
+func ShardsInOrder(user string, turn int, but *Set, shards, most int) []int {
+	h := mix(hash(user) + uint64(turn))
+	var open []int
+	for k := range shards {
+		if !but.Has(k) {
+			open = append(open, k)
+		}
+	}
+	slices.SortFunc(open, func(a, b int) int { return cmp.Compare(mix(h^uint64(a)), mix(h^uint64(b))) })
+	return open[:min(len(open), most)]
 }
 
 // hash is FNV-1a with 64 bits, written out because the standard library's

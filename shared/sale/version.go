@@ -26,7 +26,7 @@ const ProgramVersion = "0.10.0"
 // would take for a paid one, or count as released.
 const (
 	// Reads is the highest minReader of an item that this version understands.
-	Reads = 7
+	Reads = 8
 	// ReadsPayment is the version that a reader of a sale with a PayWithin needs.
 	ReadsPayment = 2
 	// ReadsGroups is the version that a reader of a sale with a LimitGroup needs.
@@ -44,6 +44,9 @@ const (
 	// ReadsExtras is the version that a reader of the item of a sale with Extras needs: an older one would give each
 	// payment back.
 	ReadsExtras = 7
+	// ReadsUnits is the version that a reader of a sale with a MaxPerOrder needs: an older one would count each of its
+	// orders as one unit, and sell no more than one.
+	ReadsUnits = 8
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1
@@ -54,6 +57,8 @@ const (
 // will do. It follows from what never changes.
 func (s *Sale) OrdersReader() int {
 	switch {
+	case s.MaxPerOrder != 0:
+		return ReadsUnits
 	case s.LateFor != 0:
 		return ReadsOperators
 	case s.HasDraw():

@@ -104,6 +104,7 @@ type loggedOrder struct {
 	ClaimID    string `json:"claimId"`
 	OrderID    string `json:"orderId"`
 	Shard      int    `json:"shard"`
+	Units      int64  `json:"units,omitzero"` // 0 for one
 	AcceptedAt int64  `json:"acceptedAt"`
 	RequestKey string `json:"requestKey,omitzero"`
 }
@@ -149,7 +150,7 @@ func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, even
 		if r.Err == nil {
 			orders = append(orders, loggedOrder{
 				r.Order.SaleID, r.Order.User, r.Order.ClaimID, orderid.String(r.Order.ID),
-				r.Shard, r.AcceptedAt.UnixMilli(), r.RequestKey,
+				r.Shard, r.Units, r.AcceptedAt.UnixMilli(), r.RequestKey,
 			})
 		}
 	}

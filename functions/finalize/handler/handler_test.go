@@ -124,6 +124,7 @@ func TestTheLogCanReplaceTheClaimsOfABatch(t *testing.T) {
 		if _, err := f.Ledger().Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 1}); err != nil {
 			t.Fatal(err)
 		}
+		f.Tamper(fmt.Sprint("CLAIM#moutai#", sale.BucketOf(alice.User, f.Claim(alice.User).Buckets)), alice.User, "units", 2)
 		whole := f.Buy(strings.Repeat("\U0001F377", sale.MaxUser), "CLAIM7", "key-7")
 		for _, messages := range [][]string{{order(whole), order(nobody), order(alice)}, {order(whole)}} { // and again, at a redelivery
 			f.Log.Reset()
@@ -139,6 +140,9 @@ func TestTheLogCanReplaceTheClaimsOfABatch(t *testing.T) {
 				}
 				if c.RequestKey != "" {
 					one["requestKey"] = c.RequestKey
+				}
+				if c.Units != 0 {
+					one["units"] = float64(c.Units)
 				}
 				want = append(want, one)
 			}

@@ -23,7 +23,8 @@ const en = {
   when: "When",
   units: "Units",
   stock: "Units", stockHelp: "Only without sizes: with them it is their sum.",
-  sizes: "Sizes (optional)", sizesHelp: "As 38: 20, 39: 20. Each becomes a sale of one group, and a customer buys one in all of them.",
+  sizes: "Sizes (optional)", sizesHelp: "As 38: 20, 39: 20. Each becomes a sale of one group, and a customer orders once in all of them.",
+  most: "Units an order (optional)", mostHelp: "1 to 8; without it 1. Who wants several gets all of them or none. Not in a draw.",
   rate: "Orders a second at the opening (optional)", rateHelp: "1 to 20,000; without it 1,000. It decides the number of shards.",
   payment: "Payment",
   price: "Price", priceHelp: "Without a price nobody is asked to pay.",
@@ -37,7 +38,7 @@ const en = {
   preview: "What buyers will see",
   pictureHere: "no picture",
   opensIn: "Opens in {0}",
-  buys: "Order now", choose: "Choose a size", enters: "Enter the draw", each: "One for each customer",
+  buys: "Order now", choose: "Choose a size", enters: "Enter the draw", each: "One for each customer", eachMost: "One order of at most {0} for each customer",
   costs: "About $0.05 at AWS for 1,000 orders, $0.44 with 50,000 requests a second and warm environments: flashsale plan computes yours.",
   costsDraw: "About $5.56 at AWS for a million entrants and 10,000 units: flashsale plan --draw computes yours.",
   create: "Create {0|sale|sales} with {1|unit|units}",
@@ -52,6 +53,7 @@ const en = {
   badId: "Give 1 to 64 letters, digits, _ and -.",
   badSizes: "Give at most 30 sizes as 38: 20, 39: 20, each once.",
   badStock: "Give a whole number of units, or sizes.",
+  badMost: "Give 1 to 8, and none with a draw.",
   badRate: "Give 1 to 20,000, or nothing.",
   badAddress: "Give an address that begins with https://.",
   badImage: "Give an address that begins with {0}/.",
@@ -77,7 +79,8 @@ const zh = {
   when: "时段",
   units: "件数",
   stock: "件数", stockHelp: "仅在没有尺码时填写；有尺码时为其总和。",
-  sizes: "尺码（可选）", sizesHelp: "如 38: 20, 39: 20。每个尺码成为同组的一个活动，每位顾客在其中限购一件。",
+  sizes: "尺码（可选）", sizesHelp: "如 38: 20, 39: 20。每个尺码成为同组的一个活动，每位顾客在其中限下一单。",
+  most: "每单最多件数（可选）", mostHelp: "1 至 8，不填为 1。一单的件数要么全部买到，要么一件也没有。抽签活动不设。",
   rate: "开始时每秒订单数（可选）", rateHelp: "1 至 20,000，不填为 1,000。它决定分片数。",
   payment: "付款",
   price: "价格", priceHelp: "不填则无需付款。",
@@ -91,7 +94,7 @@ const zh = {
   preview: "买家将看到",
   pictureHere: "没有图片",
   opensIn: "{0}后开始",
-  buys: "立即下单", choose: "选择尺码", enters: "报名抽签", each: "每位顾客限一件",
+  buys: "立即下单", choose: "选择尺码", enters: "报名抽签", each: "每位顾客限一件", eachMost: "每位顾客限一单，最多 {0} 件",
   costs: "AWS 费用：每 1,000 单约 0.05 美元，每秒 50,000 个请求并预热环境时为 0.44 美元；用 flashsale plan 计算。",
   costsDraw: "AWS 费用：一百万人报名、10,000 件约 5.56 美元；用 flashsale plan --draw 计算。",
   create: "创建 {0} 个活动，共 {1} 件",
@@ -106,6 +109,7 @@ const zh = {
   badId: "请填写 1 至 64 个字母、数字、_ 和 -。",
   badSizes: "请填写最多 30 个尺码，如 38: 20, 39: 20，每个只写一次。",
   badStock: "请填写整数件数，或填写尺码。",
+  badMost: "请填写 1 至 8；有抽签时不填。",
   badRate: "请填写 1 至 20,000，或不填。",
   badAddress: "请填写以 https:// 开头的地址。",
   badImage: "请填写以 {0}/ 开头的地址。",
@@ -239,6 +243,8 @@ export function creating(page) {
     const [from, until] = [page.fromField(typed("from")), page.fromField(typed("until"))];
     const draws = typed("from") || typed("until");
     const hours = Number(typed("hours"));
+    const most = typed("most");
+    must("most", /^[1-8]?$/.test(most) && !(Number(most) > 1 && draws), words.badMost);
     const late = typed("late");
     must("late", /^[0-7]?$/.test(late) && (!Number(late) || (price && !draws)), words.badLate);
     if (draws) {
@@ -252,7 +258,7 @@ export function creating(page) {
     const terms = {
       action: "create", opensAt: opens.toISOString(), closesAt: closes.toISOString(),
       ...(typed("image") && { image: typed("image") }), ...(typed("about") && { about: typed("about") }), ...(typed("page") && { link: typed("page") }),
-      ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(pay), ...(Number(late) && { lateDays: Number(late) }), ...(extras() && { extras: "allowed" }) }),
+      ...(Number(most) > 1 && { maxPerOrder: Number(most) }), ...(rate && { ordersPerSecond: Number(rate) }), ...(price && { price: minor, currency, payWithin: Math.round(pay), ...(Number(late) && { lateDays: Number(late) }), ...(extras() && { extras: "allowed" }) }),
       ...(draws && { enterFrom: from.toISOString(), enterUntil: until.toISOString(), keepHours: hours }), ...(typed("note") && { note: typed("note") }),
     };
     if (!sizes?.length) return { bodies: [{ ...terms, saleId: id, name, stock: Number(stock) }], wrong };
@@ -319,7 +325,7 @@ export function creating(page) {
       +opens > page.now() && h("p", {}, fill(words.opensIn, duration(+opens - page.now()))),
       sizes.length > 0 && h("p", { class: "tiles" }, sizes.map(({ size }) => h("span", {}, size))),
       h("p", { class: "press" }, draws ? words.enters : sizes.length ? words.choose : words.buys),
-      h("p", { class: "faint" }, words.each + (minor > 0 && Number(typed("minutes")) > 0 ? " · " + fill(common.payWithin, duration(60000 * Number(typed("minutes")))) : "")),
+      h("p", { class: "faint" }, (Number(typed("most")) > 1 ? fill(words.eachMost, typed("most")) : words.each) + (minor > 0 && Number(typed("minutes")) > 0 ? " · " + fill(common.payWithin, duration(60000 * Number(typed("minutes")))) : "")),
       typed("about") && h("p", { class: "about", dir: "auto" }, typed("about")));
   }
 
@@ -359,6 +365,7 @@ export function creating(page) {
             h("fieldset", {}, h("legend", {}, words.units),
               field("sizes", words.sizes, words.sizesHelp, { value: f.sizes }),
               field("stock", words.stock, words.stockHelp, { type: "number", min: 1, step: 1, inputmode: "numeric", value: f.sizes ? undefined : f.seeded }),
+              field("most", words.most, words.mostHelp, { type: "number", min: 1, max: 8, step: 1, inputmode: "numeric", value: f.maxPerOrder }),
               field("rate", words.rate, words.rateHelp, { type: "number", min: 1, max: 20000, step: 1, inputmode: "numeric" })),
             h("fieldset", {}, h("legend", {}, words.payment),
               field("price", words.price, words.priceHelp, { inputmode: "decimal", value: offer.price && String(offer.price / 10 ** digitsOf(offer.currency)) }),

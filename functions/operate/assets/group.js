@@ -94,7 +94,7 @@ export function groups(page) {
       h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId),
       s.error ? h("span", { class: "bad" }, fill(words.cannotRead, s.error)) : badge(s),
       h("span", {}, left === undefined ? words.notCounted : fill(s.recalledAt ? words.unsold : words.left, number(left), number(s.seeded))),
-      h("span", { class: "faint" }, b && [b.pending > 0 && words.pending + " " + number(b.pending), s.payWithin > 0 && words.paid + " " + number(b.paid), s.payWithin > 0 && words.unpaid + " " + number(b.unpaid), b.refundsDue > 0 && words.refundsDue + " " + number(b.refundsDue)].filter(Boolean).join(" · ")),
+      h("span", { class: "faint" }, [s.maxPerOrder && fill(words.maxPerOrder, s.maxPerOrder), ...(b ? [b.pending > 0 && words.pending + " " + number(b.pending), s.payWithin > 0 && words.paid + " " + number(b.paid), s.payWithin > 0 && words.unpaid + " " + number(b.unpaid), b.refundsDue > 0 && words.refundsDue + " " + number(b.refundsDue)] : [])].filter(Boolean).join(" · ")),
       s.recalling && h("p", { class: "faint" }, words.recalling),
       said((/** @type {string} */ of) => of === s.saleId), unwell(s), findings(s));
   }

@@ -90,7 +90,7 @@ export function whole(id, chart, story) {
       h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s)), s.draw && [fact(words.entering, [time(s.draw.enterFrom), " – ", time(s.draw.enterUntil)]), s.draw.call > 0 && fact(fill(words.call, s.draw.call), [time(s.draw.from), " – ", time(s.draw.until)])], s.payUntil && fact(words.payUntil, time(s.payUntil))),
       counts(s), findings(s),
       mayChange() && h("p", {}, h("a", { href: "#create/" + id }, words.copy)),
-      h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.lateDays > 0 && fill(words.lateDays, s.lateDays), s.extras && words.extras, s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
+      h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.maxPerOrder && fill(words.maxPerOrder, s.maxPerOrder), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.lateDays > 0 && fill(words.lateDays, s.lateDays), s.extras && words.extras, s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
       moneyOf([s], views, "#refunds/sale/" + id),
       chart(s),
       h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),

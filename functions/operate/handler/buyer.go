@@ -20,6 +20,7 @@ type story struct {
 	State   string `json:"state"` // NONE, or the claim's
 	ClaimID string `json:"claimId,omitempty"`
 	OrderID string `json:"orderId,omitempty"`
+	Units   int64  `json:"units,omitempty"` // of the claim
 	amount         // with which the order was paid, or is to be
 	Lines   []line `json:"lines"`
 	// ForBuyer are the parts of what support may say, in their order.
@@ -162,7 +163,7 @@ func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error 
 
 // tellClaim tells the story of a claim.
 func (h *Handler) tellClaim(ctx context.Context, told *story, s sale.Sale, c sale.Claim) error {
-	told.State, told.ClaimID = string(c.State()), c.ID
+	told.State, told.ClaimID, told.Units = string(c.State()), c.ID, c.UnitCount()
 	told.add(c.AcceptedAt, line{Kind: "accepted", ClaimID: c.ID, Shard: &c.Shard})
 	if !c.ResentAt.IsZero() {
 		told.add(c.ResentAt, line{Kind: "resent"})
@@ -177,7 +178,7 @@ func (h *Handler) tellClaim(ctx context.Context, told *story, s sale.Sale, c sal
 	case c.Currency != "":
 		told.amount = amountOf(c.Amount, c.Currency)
 	case s.Price > 0:
-		told.amount = amountOf(s.Price, s.Currency)
+		told.amount = amountOf(s.PriceOf(c.UnitCount()), s.Currency)
 	}
 	told.add(orderid.Time(c.OrderID), line{Kind: "confirmed", OrderID: told.OrderID})
 	switch _, err := h.ledger.Order(ctx, c.OrderID); {

@@ -67,6 +67,9 @@ func TestABuyersStoryHasWhatHappenedAndWhatSupportMaySay(t *testing.T) {
 		"one that is pending":             {user: "bob", want: []string{"PENDING", `2026-01-01T00:00:05.000Z accepted {"claimId":"QZ6WPOE3T2NFGA7JXUHV5RMDCI","shard":2}`, `pending {"seconds":3}`, "--", "pending"}},
 		"none, as ids are case-sensitive": {user: "ALICE", want: []string{"NONE", "no-claim", window, "--", "no-order"}},
 		"one that is not paid":            {user: "alice", sale: asksForPayment, want: []string{"CONFIRMED", price, accepted, confirmed, payBy, "--", "order", "unpaid"}},
+		"one of several units": {"alice", asksForPayment, func(_ *testing.T, f *function) {
+			f.Tamper(fmt.Sprint("CLAIM#moutai#", sale.BucketOf("alice", f.Claim("alice").Buckets)), "alice", "units", 2)
+		}, []string{"CONFIRMED", "299800 CNY 2", accepted, confirmed, payBy, "--", "order", "unpaid"}},
 		"one that is paid twice": {"alice", asksForPayment, pays, []string{
 			"PAID", price, accepted, confirmed, paid, `2026-01-01T00:00:08.000Z refund-due {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_2","reason":"other-payment"}`,
 			"--", "order", "paid", `refund-due {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_2"}`,

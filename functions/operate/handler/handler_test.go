@@ -46,6 +46,9 @@ func TestSalesAreShownAsTheyStand(t *testing.T) {
 		"money that nobody has paid": {asksForPayment, func(t *testing.T, f *function) {
 			f.counted(t, func(r *ledger.Receipt) { r.Unpaid, r.Money = 2, nil })
 		}, one, nil, `{"books":{"money":[{"currency":"CNY","digits":2,"taken":0,"outstanding":299800,"due":0,"refunded":0}]}}`},
+		"money that nobody has paid for several units": {asksForPayment, func(t *testing.T, f *function) {
+			f.counted(t, func(r *ledger.Receipt) { r.Unpaid, r.UnpaidUnits, r.Money = 2, 3, nil })
+		}, one, nil, `{"books":{"money":[{"currency":"CNY","digits":2,"taken":0,"outstanding":449700,"due":0,"refunded":0}]}}`},
 		"all terms, and a recall": {func(c *sale.Creation) {
 			asksForPayment(c)
 			c.LateFor, c.LimitGroup, c.Extras = 72*time.Hour, "spirits", true

@@ -27,7 +27,7 @@ func drawnOf(s sale.Sale) *wire.Draw {
 	return d
 }
 
-// moneyOf has the sums of the pass, and what the unpaid orders have to pay by the sale's price.
+// moneyOf has the sums of the pass, and what the units of unpaid orders cost by the sale's price.
 func moneyOf(r *ledger.Receipt, s sale.Sale) []wire.Money {
 	sums := ledger.Money{}
 	if s.Price > 0 {
@@ -41,7 +41,7 @@ func moneyOf(r *ledger.Receipt, s sale.Sale) []wire.Money {
 			Taken: sums[code].Taken, Due: sums[code].Due, Refunded: sums[code].Refunded,
 		}
 		if code == s.Currency {
-			one.Outstanding = r.Unpaid * s.Price
+			one.Outstanding = s.PriceOf(r.OutstandingUnits())
 		}
 		all = append(all, one)
 	}
@@ -54,8 +54,9 @@ func booksOf(r *ledger.Receipt, s sale.Sale) *wire.Books {
 	}
 	b := &wire.Books{
 		AsOf: httpapi.Time(r.AsOf), Stock: r.Stock, Seeded: r.Seeded, Claims: r.Claims, Pending: r.Pending,
-		Confirmed: r.Confirmed, Paid: r.Paid, Unpaid: r.Unpaid, Released: r.Released, RefundsDue: r.RefundsDue,
+		Confirmed: r.Confirmed, Paid: r.Paid, Unpaid: r.Unpaid, Released: r.ReleasedOrders(), RefundsDue: r.RefundsDue,
 		OldestPendingSeconds: r.OldestPendingSeconds, Balanced: r.Balanced, Findings: []string{}, Money: moneyOf(r, s),
+		Units: r.Units, UnpaidUnits: r.UnpaidUnits,
 	}
 	if p := r.Accepted; len(p.Counts) > 0 {
 		b.Accepted = &wire.Pace{From: httpapi.Time(time.Unix(p.First*p.Every, 0)), Every: p.Every, Counts: p.Counts}
@@ -81,7 +82,8 @@ func standingOf(one ledger.Standing, now time.Time) wire.Sale {
 		Name: s.Name, State: state, Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		ChangedAt: since(s.ChangedAt), RecalledAt: since(s.RecalledAt), RecallNote: s.RecallNote, LimitGroup: s.LimitGroup,
 		Drained: one.Drained, Recalling: one.Recalling, Edits: s.Edits, Seeded: s.Seeded, Shards: s.Shards,
-		PayWithin: int64(s.PayWithin / time.Second), LateDays: int64(s.LateFor / (24 * time.Hour)),
+		MaxPerOrder: s.MaxPerOrder,
+		PayWithin:   int64(s.PayWithin / time.Second), LateDays: int64(s.LateFor / (24 * time.Hour)),
 		PayUntil: since(s.PayUntil), Price: s.Price, Currency: s.Currency, Extras: extras, Draw: drawnOf(s),
 		Books: booksOf(one.Books, s),
 	}}

@@ -43,17 +43,18 @@ type Terms struct {
 	Recalling  bool   `json:"recalling"`
 	Edits      int64  `json:"edits"`
 	// Version is what a change gives back, of one sale only.
-	Version   string `json:"version,omitempty"`
-	Seeded    int64  `json:"seeded"`
-	Shards    int    `json:"shards"`
-	PayWithin int64  `json:"payWithin,omitempty"` // seconds
-	LateDays  int64  `json:"lateDays,omitempty"`
-	Price     int64  `json:"price,omitempty"`
-	Currency  string `json:"currency,omitempty"`
-	Extras    string `json:"extras,omitempty"`   // allowed
-	PayUntil  string `json:"payUntil,omitempty"` // of all unpaid orders, if an operator has given more time
-	Draw      *Draw  `json:"draw,omitempty"`
-	Books     *Books `json:"books"` // null until the first pass
+	Version     string `json:"version,omitempty"`
+	Seeded      int64  `json:"seeded"`
+	Shards      int    `json:"shards"`
+	MaxPerOrder int    `json:"maxPerOrder,omitempty"` // units; absent if it is one
+	PayWithin   int64  `json:"payWithin,omitempty"`   // seconds
+	LateDays    int64  `json:"lateDays,omitempty"`
+	Price       int64  `json:"price,omitempty"`
+	Currency    string `json:"currency,omitempty"`
+	Extras      string `json:"extras,omitempty"`   // allowed
+	PayUntil    string `json:"payUntil,omitempty"` // of all unpaid orders, if an operator has given more time
+	Draw        *Draw  `json:"draw,omitempty"`
+	Books       *Books `json:"books"` // null until the first pass
 	// Offer is told of one sale only.
 	Offer *Offer `json:"offer,omitempty"`
 	// Remaining is counted for one sale only.
@@ -88,6 +89,8 @@ type Books struct {
 	Stock                int64    `json:"stock"`
 	Seeded               int64    `json:"seeded"`
 	Claims               int64    `json:"claims"`
+	Units                int64    `json:"units,omitempty"`       // of the claims, if they may have several
+	UnpaidUnits          int64    `json:"unpaidUnits,omitempty"` // of the unpaid ones
 	Pending              int64    `json:"pending"`
 	Confirmed            int64    `json:"confirmed"`
 	Paid                 int64    `json:"paid"`

@@ -1,8 +1,8 @@
-// The rules of a sale with a draw: what is known of the person's entry, and which phase it is in. flashsale.js imports it when
-// a sale has a draw.
+// The rules of a sale with a draw, or with orders of several units: what is known of the person's entry, how many units are
+// asked for, and which phase it is in. flashsale.js imports it when a sale has one of both.
 
 /** @typedef {import("./flashsale.js").Phase} Phase @typedef {Record<string, any>} Fields */
-/** @typedef {{ status: number, code: string, body: Fields, wait: number }} Answer as in flashsale.js */
+/** @typedef {{ busy?: boolean, code: string, body: Fields, wait: number }} Answer as in flashsale.js */
 
 /**
  * @typedef {object} Client what this module uses of flashsale.js
@@ -10,15 +10,17 @@
  * @property {(ask: () => Promise<any>) => Promise<Answer>} repeat
  * @property {(method: "GET" | "PUT", path: string) => Promise<any>} own
  * @property {(rest: string, id: string) => string} path
+ * @property {import("./flashsale.js").Request} request
  */
 
 const time = Date.parse;
 
 /** Phases by the code of a refusal. @type {Record<string, Phase>} */
-const refused = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", "entering-not-open": "enterSoon", "entering-closed": "notEntered" };
+const refused = { "not-your-turn": "notYourTurn", "turn-over": "turnOver", "entering-not-open": "enterSoon", "entering-closed": "notEntered", "not-enough": "notEnough" };
 
 /** @param {Client} client */
-export function begin({ now, repeat, own, path }) {
+export function begin({ now, repeat, own, path, request }) {
+  let units = 1; // of the latest order; NaN is one, too
   /** @type {Record<string, Fields>} The entries by sale; missed is when the shop knew of none. */
   const entries = Object.create(null);
   /** @param {Fields} sale */
@@ -52,11 +54,20 @@ export function begin({ now, repeat, own, path }) {
       if (!a.code) Object.assign(entryOf(sale), a.body);
     },
 
-    /** The person's entry, as a state shows it. @param {Fields} sale */
-    entry(sale) {
+    /** What a state shows besides: the person's entry, and of a refusal what is left. @param {Fields} sale @param {Fields} body of the latest answer */
+    view(sale, { left, mayReturn }) {
       const { missed, ...entry } = entryOf(sale);
-      return entry.leaf && { ...entry, turn: turnOf(sale) };
+      return { entry: entry.leaf && { ...entry, turn: turnOf(sale) }, ...(left && { left, mayReturn }) };
     },
+
+    /** Says how many units the next order is of, as far as the sale allows. @param {any} wanted @param {Fields} sale */
+    ask(wanted, { maxPerOrder }) {
+      units = Math.min(wanted, maxPerOrder);
+    },
+
+    /** Makes a request, of an order with its units: nothing else is posted. @type {import("./flashsale.js").Request} */
+    request: (url, options) =>
+      request(url, options.method === "POST" && units > 1 ? { ...options, headers: { ...options.headers, "Content-Type": "application/json" }, body: JSON.stringify({ units }) } : options),
 
     /** The ends of the phases that have one. @param {Fields} sale */
     until(sale) {

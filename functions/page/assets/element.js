@@ -23,6 +23,8 @@ p, h2, fieldset { margin: 0 0 .75em; }
 [part~=facts], [part~=left], [part~=entry] { font-size: .875em; }
 fieldset { display: grid; grid-template-columns: repeat(auto-fill, minmax(5.5em, 1fr)); gap: .5em; padding: 0; border: 0; min-width: 0; }
 fieldset[hidden] { display: none; }
+[part~=units] { grid-template-columns: repeat(auto-fill, minmax(3.5em, 1fr)); }
+[part~=units] p { grid-column: 1 / -1; margin: 0; }
 label { display: block; position: relative; padding: .5em .75em; border: 1px solid; border-radius: .5em; cursor: pointer; }
 label small { display: block; }
 label input { position: absolute; opacity: 0; }

@@ -19,15 +19,18 @@
  * @property {() => string} [token] the access token, which says who has entered a draw
  * @property {(name: string) => void} [title] is told what is sold
  * @property {(event: MouseEvent) => void} [pay] the link to pay was pressed; preventDefault() keeps it from being followed
+ * @property {(units?: number) => number} [keep] keeps how many units the buyer wants, if that is given, and returns it
  * @property {(saleId: string) => void} [show] shows another sale, in which the person has an order
  */
 
 /** The states in which an order may be possible, now or later. */
-const orderable = ["notOpen", "open", "paused", "otherState", "enterSoon", "enter", "called", "openCall"];
+const orderable = ["notOpen", "open", "notEnough", "paused", "otherState", "enterSoon", "enter", "called", "openCall"];
 /** The states in which nobody can order now. */
 const refusals = ["soldOut", "paused", "closed", "recalled", "otherState", "turnOver", "notEntered"];
 /** The states that have the text of another one below. @type {Record<string, string>} */
 const details = { early: "busy", pausedBusy: "busy", expired: "ended", cancelled: "ended" };
+/** The states of an order that is under way. */
+const pending = ["sending", "early", "busy", "pausedBusy", "offline", "stuckOrder"];
 
 const letters = "XXS XS S 小 M 中 L 大 XL XXL 2XL 3XL".split(" ");
 
@@ -56,9 +59,10 @@ function safe(address) {
 
 /** @param {Document | ShadowRoot} root @param {import("./flashsale.js").Drop} drop @param {Options} options */
 export function face(root, drop, options) {
-  const { say, money, dates, day, time, locale, countdown } = options.language;
-  /** All words; those of a draw are there once its sale is known. @type {import("./language.js").Language["words"] & Record<string, any>} */
-  const words = { ...options.language.words };
+  const { say, number, money, dates, day, time, locale, countdown } = options.language;
+  /** All words but those that say how many units; those of a draw are there once its sale is known. @type {import("./language.js").Language["words"] & Record<string, any>} */
+  const plain = { ...options.language.words };
+  let words = plain;
   const byName = new Intl.Collator(locale, { numeric: true }).compare;
   const { now } = drop;
   let s = drop.state;
@@ -74,6 +78,10 @@ export function face(root, drop, options) {
   let arriving = false; // draw.js is
   let failed = 0; // how often draw.js did not arrive
   let missing = false; // the latest time it did not
+  /** @type {ReturnType<import("./units.js").begin> | undefined} What a sale with orders of several units has besides. */
+  let several;
+  let retry = 0; // when units.js is asked for, by the browser's clock
+  let wanted = 1; // units, if nothing else keeps that
 
   /** Loads what a sale with a draw has besides. */
   async function learn() {
@@ -83,7 +91,7 @@ export function face(root, drop, options) {
       const again = failed ? "?" + failed : "";
       const files = Promise.all([again ? import("./draw.js" + again) : import("./draw.js"), options.language.drawWords(again)]);
       const [draw, drawWords] = await Promise.race([files, new Promise((_, late) => setTimeout(late, 15000))]);
-      Object.assign(words, drawWords);
+      Object.assign(plain, drawWords);
       lot = /** @type {typeof import("./draw.js")} */ (draw).begin({ drop, say, dates, words: drawWords, put, putLink, render, api: options.api ?? "", token: options.token ?? (() => "") });
     } catch {
       failed++;
@@ -91,6 +99,19 @@ export function face(root, drop, options) {
     }
     arriving = false;
     render();
+  }
+
+  /** Loads what a sale with orders of several units has besides. Until it is there, one unit can be ordered. */
+  async function learnUnits() {
+    const again = retry ? "?" + retry : "";
+    retry = Infinity;
+    try {
+      const [units, unitWords] = await Promise.all([again ? import("./units.js" + again) : import("./units.js"), options.language.unitWords(again)]);
+      several = /** @type {typeof import("./units.js")} */ (units).begin({ root, render, say, number, words: unitWords, keep: options.keep ?? ((n) => (wanted = n ?? wanted)) });
+      render();
+    } catch {
+      retry = Date.now() + 15000;
+    }
   }
 
   /** The state that is shown: the name of its line among the words. */
@@ -106,7 +127,8 @@ export function face(root, drop, options) {
     return phase === "signedOut" || (options.ended?.() && orderable.includes(phase)) ? "signedOut" : phase;
   }
 
-  const price = () => (s.sale && Number(s.sale.price) > 0 && /^[A-Z]{3}$/.test(s.sale.currency ?? "") ? money(Number(s.sale.price), s.sale.currency ?? "") : "");
+  /** What so many units cost; "" of a sale without a price. */
+  const price = (units = 1) => (s.sale && Number(s.sale.price) > 0 && /^[A-Z]{3}$/.test(s.sale.currency ?? "") ? money(units * Number(s.sale.price), s.sale.currency ?? "") : "");
 
   /** Whether what the buyer chooses is a size. */
   const sized = () => sales.every((sale) => /(^|\s)(\d[\d.,/½]*|\d?X*[SML])$/i.test(nameOf(sale)));
@@ -123,7 +145,7 @@ export function face(root, drop, options) {
     if (is === "elsewhere") return options.show ? [words.showOrder, () => options.show?.(s.elsewhere ?? "")] : [""];
     if (can("refresh")) return [words.again, drop.refresh];
     if (can("choose") && !s.chosen && orderable.includes(is)) return [sized() ? words.chooseSize : words.choose, () => element("sizes").querySelector("input")?.focus()];
-    if (can("buy")) return [is === "stuckOrder" || is === "other" ? words.again : label, drop.buy];
+    if (can("buy")) return [is === "stuckOrder" || is === "other" ? words.again : label, () => drop.buy(several?.count(s))];
     if (is === "enter" || is === "enterSoon") return [words.enterNow, can("enter") ? drop.enter : undefined];
     return [is === "notOpen" || s.phase === "sending" ? label : ""];
   }
@@ -141,6 +163,7 @@ export function face(root, drop, options) {
     if (is === "open" && options.group) return words.elsewhereDetail;
     if (is === "soldOut" && sales.some((other) => other.state === "OPEN" && other.saleId !== sale?.saleId)) return words.otherChoice;
     if (is === "soldOut" && s.mayReturn) return words.mayReturn;
+    if (is === "notEnough" && s.mayReturn) return words.notEnoughDetail + "\n" + words.mayReturn;
     return (s.already && s.last === "buy" && ["accepted", "confirmed", "held"].includes(is) ? words.already + "\n" : "") + (words[(details[is] ?? is) + "Detail"] ?? "");
   }
 
@@ -262,6 +285,8 @@ export function face(root, drop, options) {
     s = drop.state;
     const { sale, claim } = s;
     if (sale?.draw && !lot && !arriving && !missing) learn();
+    if (!several && Number(sale?.maxPerOrder) > 1 && Date.now() >= retry) learnUnits();
+    words = several ? { ...plain, ...several.texts(s, price) } : plain;
     sales = [...s.sales].sort((a, b) => lettered(a) - lettered(b) || byName(nameOf(a), nameOf(b)));
     const is = state();
     element("main").dataset.state = is;
@@ -273,13 +298,14 @@ export function face(root, drop, options) {
     put("line", (refusals.includes(is) && !s.signedIn && options.signIn ? (words[is + "SignIn"] ?? words.signInToSee) + "\n" : "") + line);
     renderClock(is, (s.until ?? NaN) - now());
     element("panel").className = ["accepted", "confirmed", "paid"].includes(is) ? "won" : ["reserved", "unpaid", "called"].includes(is) ? "held" : "";
-    put("order", [...(claim && sale ? [nameOf(sale), price()] : []), typeof claim?.orderId === "string" ? say(words.orderId, claim.orderId) : ""].filter(Boolean).join("\n"));
+    put("order", [...(claim && sale ? [claim.units ? say("{0} × {1}", claim.units, nameOf(sale)) : nameOf(sale), words.sum || price(claim.units)] : []), typeof claim?.orderId === "string" ? say(words.orderId, claim.orderId) : ""].filter(Boolean).join("\n"));
     put("detail", [detail(is), ...refunds()].filter(Boolean).join("\n"));
     lot?.show(s, is);
     put("facts", facts());
     renderPayment();
     renderSale(name, is === "open");
     renderSizes();
+    several?.show(s, !claim && (!options.group || !!s.chosen) && [...orderable, ...pending].includes(is), words.sum);
     put("leave", options.signOut && s.signedIn && !["loading", "sending", "entering"].includes(s.phase) ? words.signOut : "").onclick = () => options.signOut?.();
     const [label, action] = button(is);
     const act = put("act", label);

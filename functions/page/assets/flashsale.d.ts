@@ -30,7 +30,7 @@ export interface Options {
 /** What is used of `fetch`. It rejects if there is no answer; after 15 s nobody waits for it any more. */
 export type Request = (
   url: string,
-  options: { method: "GET" | "POST" | "PUT" | "DELETE"; headers: Record<string, string>; credentials: "omit"; cache?: "no-store"; signal?: AbortSignal },
+  options: { method: "GET" | "POST" | "PUT" | "DELETE"; headers: Record<string, string>; body?: string; credentials: "omit"; cache?: "no-store"; signal?: AbortSignal },
 ) => Promise<{ status: number; headers: { get(name: string): string | null | undefined }; text(): Promise<string> }>;
 
 /** What is used of a BroadcastChannel. */
@@ -53,8 +53,11 @@ export interface Drop {
   stop(): void;
   /** Chooses a sale of the group, also before it is read; an id that is not among `sales` chooses nothing. */
   choose(saleId: string): void;
-  /** Orders one unit. It is repeated for as long as the shop is busy, and can be pressed twice: a person gets at most one. */
-  buy(): Promise<State>;
+  /**
+   * Orders units: one by default, and at most the sale's `maxPerOrder`. It is repeated for as long as the shop is busy, and can
+   * be pressed twice: a person gets at most one order. A press's event, which a listener is given, is one.
+   */
+  buy(units?: number | Event): Promise<State>;
   /** Cancels an order that is not paid. */
   cancel(): Promise<State>;
   /** Enters the person in the sale's draw. */
@@ -84,7 +87,9 @@ export interface State {
   retrying?: "busy" | "paused" | "early" | "offline";
   /** There is no network: what is shown may be old. */
   offline?: boolean;
-  /** It is sold out, and units may come back. */
+  /** How many units are left, of fewer than the order asked for: `buy(left)` gets them while nobody else does. */
+  left?: number;
+  /** It is sold out or has not enough, and units may come back. */
   mayReturn?: boolean;
   /** Whether the latest question had a token. */
   signedIn?: boolean;
@@ -111,8 +116,8 @@ export type Phase =
   | "loading" | "unknown" | "notOpen" | "open" | "paused" | "soldOut" | "closed" | "recalled" | "otherState"
   // What becomes of an act. stuck: there is no answer; stuckOrder: the order may have arrived, and `buy` can be pressed again.
   | "sending" | "entering" | "stuck" | "stuckOrder"
-  // Refusals. other is one that this version does not know: see `code`.
-  | "signedOut" | "notEligible" | "forbidden" | "elsewhere" | "other"
+  // Refusals. notEnough: see `left`; other is one that this version does not know: see `code`.
+  | "signedOut" | "notEligible" | "notEnough" | "forbidden" | "elsewhere" | "other"
   // The order. reserved: it is to be paid as soon as its id is known; late: the time to pay is over, and nothing is decided yet;
   // held: a state that this version does not know. Of money that goes back see `claim.refund`.
   | "accepted" | "reserved" | "confirmed" | "unpaid" | "late" | "paid" | "expired" | "cancelled" | "recalledOrder" | "held"
@@ -121,7 +126,7 @@ export type Phase =
 
 /** A code of the API, `busy` if there was no answer, or `HTTP 418` of an answer without one. */
 export type Code =
-  | "invalid-request" | "unauthorized" | "forbidden" | "not-eligible" | "sale-not-found" | "group-not-found" | "sale-not-open" | "sale-paused" | "sale-closed" | "sold-out" | "recalled"
+  | "invalid-request" | "unauthorized" | "forbidden" | "not-eligible" | "sale-not-found" | "group-not-found" | "sale-not-open" | "sale-paused" | "sale-closed" | "sold-out" | "not-enough" | "recalled"
   | "already-ordered" | "order-not-found" | "order-pending" | "order-paid" | "order-expired" | "not-cancellable" | "not-your-turn" | "turn-over" | "entering-not-open" | "entering-closed"
   | "too-many-requests" | "busy" | "internal" | (string & {});
 
@@ -140,6 +145,8 @@ export interface Sale {
   /** `remaining` is approximate. */
   approximate?: boolean;
   mayReturn?: boolean;
+  /** The most units of one order, 2 to 8; absent if it is one. */
+  maxPerOrder?: number;
   /** In seconds, if orders have to be paid. */
   payWithin?: number;
   price?: number;
@@ -151,13 +158,15 @@ export interface Sale {
   draw?: Record<string, any>;
 }
 
-/** The person's claim on a unit. */
+/** The person's claim on units. */
 export interface Claim {
   claimId?: string;
   saleId?: string;
   state: "PENDING" | "CONFIRMED" | "PAID" | "EXPIRED" | "CANCELLED" | (string & {});
   orderId?: string;
   acceptedAt?: string;
+  /** How many it has; absent if it is one. */
+  units?: number;
   payBy?: string;
   paymentUrl?: string;
   amount?: number;

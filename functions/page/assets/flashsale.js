@@ -5,7 +5,7 @@
 
 /**
  * @typedef {object} Answer
- * @property {number} status 0: there was none, so what happened is unknown
+ * @property {boolean} [busy] the same request may get another answer soon, or there was none, so what happened is unknown
  * @property {string} code of a problem; "" of a success
  * @property {Fields} body
  * @property {number} wait of Retry-After, in milliseconds; 0 without one
@@ -34,35 +34,35 @@ export function flashsale({
   /** How long an answer may take. */
   const limit = 15000;
 
-  /** @param {string} code @returns {Answer} */
-  const without = (code, status = 0) => ({ status, code, body: {}, wait: 0 });
+  /** @param {string} code @param {boolean} [busy] @returns {Answer} */
+  const without = (code, busy) => ({ busy, code, body: {}, wait: 0 });
   /** No answer. */
-  const silence = without("busy");
+  const silence = without("busy", true);
   /** No question. */
   const none = without("");
   /** What who is not signed in is answered. */
-  const denied = without("unauthorized", 401);
+  const denied = without("unauthorized");
 
   /** Whether the same request may get another answer soon. @param {Answer} a */
-  const passing = ({ status, code }) => !status || status === 429 || status > 499 || /^(sale-paused|order-pending)$/.test(code);
+  const passing = ({ busy, code }) => busy || /^(sale-paused|order-pending)$/.test(code);
 
   /** What the next reading of the sale may disprove. Other refusals are about the person. */
-  const passed = /^(sale-|sold|recalled|not-your|turn|entering)/;
+  const passed = /^(sale-|sold|recalled|not-your|not-en|turn|entering)/;
   /** An order is too early. */
   const tooEarly = /^(sale-not-open|not-your-turn)$/;
 
-  /** Phases with another name than the code of the refusal or the state. @type {Record<string, Phase>} */
-  const renamed = {
-    "sale-not-found": "unknown", "group-not-found": "unknown", "invalid-request": "unknown", "already-ordered": "elsewhere", unauthorized: "signedOut",
-    PENDING: "accepted",
-  };
+  /** Phases with another name than the code of the refusal or the state, which are written as phases. @type {Record<string, Phase>} */
+  const renamed = { notFound: "unknown", invalidRequest: "unknown", alreadyOrdered: "elsewhere", unauthorized: "signedOut", pending: "accepted" };
   /** The others: soldOut of sold-out and of SOLD_OUT, closed of sale-closed. */
   const alike = /^(notOpen|open|paused|soldOut|closed|recalled|notEligible|forbidden|confirmed|paid|expired|cancelled)$/;
   /** The phase of a code or a state. @param {string} name @returns {Phase | undefined} */
-  const phaseOf = (name) => renamed[name] ?? /** @type {Phase} */ (alike.exec(name.toLowerCase().replace(/sale-|[-_](.)/g, (_, c = "") => c.toUpperCase()))?.[0]);
+  const phaseOf = (name) => {
+    const written = name.toLowerCase().replace(/sale-|group-|[-_](.)/g, (_, c = "") => c.toUpperCase());
+    return renamed[written] ?? /** @type {Phase} */ (alike.exec(written)?.[0]);
+  };
 
   /** The phases in which an order is possible. */
-  const buyable = /^(open|paused|otherState|called|openCall)$/;
+  const buyable = /^(notEnough|open|paused|otherState|called|openCall)$/;
   /** The others in which who is not signed in may have ordered, or will order. */
   const signable = /^(notOpen|enter|enterSoon|soldOut|closed|recalled|turnOver|notEntered)$/;
 
@@ -81,7 +81,7 @@ export function flashsale({
   let claim = {};
   let already = false; // the claim was there before the order
   let elsewhere = ""; // the sale of the group in which the person has an order
-  /** @type {ReturnType<typeof import("./drawrules.js").begin> | undefined} Of draws, once one is seen. */
+  /** @type {ReturnType<typeof import("./drawrules.js").begin> | undefined} Of draws and of orders of several units, once one is seen. */
   let rules;
   let failed = 0; // how often they did not arrive
   /** @type {Phase | ""} */
@@ -171,10 +171,11 @@ export function flashsale({
         if (!(offset > measured) || (clock === Date && offset - measured > limit)) offset = measured;
         drift = ahead();
       }
+      const busy = status === 429 || status > 499;
       return {
-        status, body: fine ? body : {}, wait: 1000 * Number(headers.get("Retry-After")) || 0, id: headers.get("Apigw-Requestid"),
+        busy, body: fine ? body : {}, wait: 1000 * Number(headers.get("Retry-After")) || 0, id: headers.get("Apigw-Requestid"),
         // What API Gateway answers itself has no code.
-        code: fine && status < 300 ? "" : String(body?.code ?? { 401: denied.code, 403: "forbidden" }[status] ?? (status === 429 || status > 499 ? "busy" : "HTTP " + status)),
+        code: fine && status < 300 ? "" : String(body?.code ?? { 401: denied.code, 403: "forbidden" }[status] ?? (busy ? "busy" : "HTTP " + status)),
       };
     } catch {
       stop?.abort();
@@ -230,11 +231,11 @@ export function flashsale({
   /** Reads the sale or the group. */
   async function look() {
     const a = await call("GET", group ? "/groups/" + encodeURIComponent(group) : path(""));
-    if (!rules && /"draw"/.test(JSON.stringify(a.body))) {
+    if (!rules && /"draw|maxPer/.test(JSON.stringify(a.body))) {
       try {
         // Browsers do not ask again for an address that has failed, and bundlers follow an address that is whole.
         const { begin } = await within(failed ? import("./drawrules.js?" + failed) : import("./drawrules.js"));
-        rules = begin({ now, repeat, own, path });
+        ({ request } = rules = begin({ now, own, path, repeat, request }));
       } catch {
         failed++;
         return silence;
@@ -330,7 +331,7 @@ export function flashsale({
 
   function view() {
     const is = phase();
-    const { code, id } = latest;
+    const { code, id, body } = latest;
     const pay = is === "unpaid" && payment();
     const opening = said() === "NOT_OPEN" && opens();
     const can = [
@@ -343,10 +344,10 @@ export function flashsale({
         (/^(stuckOrder|other)$/.test(is) || (buyable.test(is) && (!group || chosen) && (is !== "paused" || buyable.test(inDraw("open"))))) && "buy",
     ].filter(Boolean);
     return {
-      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, entry: rules?.entry(sale),
+      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, 
       until: { notOpen: opening, unpaid: payBy(), signedOut: opening, ...rules?.until(sale) }[/** @type {string} */ (is)],
       retrying: !claim.state && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : tooEarly.test(code) ? "early" : "busy"),
-      offline: offline(), mayReturn: is === "soldOut" && sale.mayReturn, signedIn, last, already, cancelling, elsewhere, code, requestId: code && id, pay,
+      offline: offline(), signedIn, mayReturn: is === "soldOut" && sale.mayReturn, last, already, cancelling, elsewhere, code, pay, requestId: code && id, ...rules?.view(sale, body),
     };
   }
 
@@ -434,11 +435,13 @@ export function flashsale({
   }
 
   /**
-   * Orders one unit. The first order has no Idempotency-Key: to look for one costs the shop a
+   * Orders units. The first order has no Idempotency-Key: to look for one costs the shop a
    * read for everybody who comes too late. A repeat has the same key in every tab, so that
    * the shop looks for the person's claim before it refuses.
+   * @param {any} wanted how many; a press may give its event, which is none
    */
-  async function buy() {
+  async function buy(wanted) {
+    rules?.ask(wanted, sale);
     begin("sending", "buy");
     const to = path("/orders");
     const a = await repeat(() => {
@@ -457,7 +460,7 @@ export function flashsale({
     }
     doing = "";
     if (a.code === "sold-out") Object.assign(sale, { state: "SOLD_OUT", mayReturn: a.body.mayReturn });
-    elsewhere = a.code === "already-ordered" && a.body.saleId !== sale.saleId && !a.body.claim ? a.body.saleId : "";
+    elsewhere = a.code === "already-ordered" ? a.body.saleId : ""; // an answer with a claim has none
     if (named(elsewhere)) {
       choose(elsewhere);
       settle(await repeat(() => mine()), true);
@@ -528,10 +531,10 @@ export function flashsale({
     learn().then(publish);
   }
 
-  /** Does what can be done now, until it is decided or stopped. @param {Act} act @param {() => Promise<void>} f */
-  const doable = (act, f) => async () => {
+  /** Does what can be done now, until it is decided or stopped. @param {Act} act @param {(given?: any) => Promise<void>} f @returns {(given?: any) => Promise<State>} */
+  const doable = (act, f) => async (given) => {
     publish();
-    if (state.can.includes(act)) await Promise.race([f(), new Promise((done) => (halt = done))]);
+    if (state.can.includes(act)) await Promise.race([f(given), new Promise((done) => (halt = done))]);
     publish();
     return state;
   };

@@ -128,6 +128,8 @@ export async function load(tags) {
     words: file.words,
     /** The words of a sale with a draw. @param {string} [again] what follows the file's address: browsers do not ask again for one that has failed */
     drawWords: async (again) => (await file.draw(again)).words,
+    /** Those of a sale with orders of several units. @param {string} [again] */
+    unitWords: async (again) => (await file.units(again)).words,
     say, number, money, countdown,
     /** An instant, with its zone. */
     dates: new Intl.DateTimeFormat(locale, { year: "numeric", month: "long", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" }),

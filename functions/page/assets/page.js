@@ -24,13 +24,13 @@ function entitle(name) {
 /** An element of the page; that of the release before may lack it. @param {string} id */
 const element = (id) => document.getElementById(id) ?? document.createElement("p");
 
-/** Keeps the choice over a sign-in and a reload, if the browser stores anything, and returns it. @param {string} [chosen] */
-function keep(chosen) {
+/** Keeps a choice over a sign-in and a reload, if the browser stores anything, and returns it. @param {string} what @param {string | number} [chosen] */
+function keep(what, chosen) {
   try {
-    if (chosen) sessionStorage.setItem("chosen " + group, chosen);
-    return sessionStorage.getItem("chosen " + group) ?? "";
+    if (chosen) sessionStorage.setItem(what + " " + id, String(chosen));
+    return sessionStorage.getItem(what + " " + id) ?? "";
   } catch {
-    return "";
+    return String(chosen ?? "");
   }
 }
 
@@ -50,12 +50,14 @@ const needed = /^(notOpen|open|paused|otherState|enterSoon|enter|called|openCall
 
 /** The page of the sale. */
 function show() {
+  let units = 1;
   face(document, drop, {
     language, unread, group: !!group, title: entitle, token: () => tokenAt(drop.now()), ended: () => ended(drop.now()),
     signIn: available ? () => signIn(id, at) : undefined, signOut: () => signOut(id, at), show: (saleId) => location.assign("/s/" + saleId),
+    keep: (n) => (units = Number(keep("units", n)) || units),
   });
-  if (group && keep()) drop.choose(keep());
-  drop.subscribe(() => void (group && keep(drop.state.chosen)));
+  if (group && keep("chosen")) drop.choose(keep("chosen"));
+  drop.subscribe(() => void (group && keep("chosen", drop.state.chosen)));
   drop.start();
   let had = !!tokenAt(NaN);
   /** Once a second: a token that is about to end is renewed, unless nobody needs it any more. */

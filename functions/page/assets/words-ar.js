@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-ar.js" + again) : import("./draw-ar.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-ar.js" + again) : import("./units-ar.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-de.js" + again) : import("./draw-de.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-de.js" + again) : import("./units-de.js"));

@@ -117,6 +117,8 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-en.js" + again) : import("./draw-en.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-en.js" + again) : import("./units-en.js"));
 
 /** @typedef {Partial<Record<Intl.LDMLPluralRule, string>>} Forms of a text, by the plural category of its first number */
 /** @typedef {"days" | "units" | "about" | "left" | "leftAbout" | "unitsLeft" | "unitsAbout"} Counted what has forms where a language inflects it */

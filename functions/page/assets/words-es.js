@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-es.js" + again) : import("./draw-es.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-es.js" + again) : import("./units-es.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-fr.js" + again) : import("./draw-fr.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-fr.js" + again) : import("./units-fr.js"));

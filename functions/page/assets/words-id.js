@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-id.js" + again) : import("./draw-id.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-id.js" + again) : import("./units-id.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-it.js" + again) : import("./draw-it.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-it.js" + again) : import("./units-it.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-ja.js" + again) : import("./draw-ja.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-ja.js" + again) : import("./units-ja.js"));

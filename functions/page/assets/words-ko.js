@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-ko.js" + again) : import("./draw-ko.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-ko.js" + again) : import("./units-ko.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-nl.js" + again) : import("./draw-nl.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-nl.js" + again) : import("./units-nl.js"));

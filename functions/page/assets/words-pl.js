@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-pl.js" + again) : import("./draw-pl.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-pl.js" + again) : import("./units-pl.js"));

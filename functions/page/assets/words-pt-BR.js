@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-pt-BR.js" + again) : import("./draw-pt-BR.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-pt-BR.js" + again) : import("./units-pt-BR.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-th.js" + again) : import("./draw-th.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-th.js" + again) : import("./units-th.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-tr.js" + again) : import("./draw-tr.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-tr.js" + again) : import("./units-tr.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-vi.js" + again) : import("./draw-vi.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-vi.js" + again) : import("./units-vi.js"));

@@ -118,3 +118,5 @@ export const words = {
 
 /** @param {string} [again] */
 export const draw = (again = "") => (again ? import("./draw-zh-CN.js" + again) : import("./draw-zh-CN.js"));
+/** @param {string} [again] */
+export const units = (again = "") => (again ? import("./units-zh-CN.js" + again) : import("./units-zh-CN.js"));

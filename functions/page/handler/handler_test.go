@@ -77,7 +77,7 @@ func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 
 func TestTheRealPageIsSmallAndWhole(t *testing.T) {
 	shown := goods{Name: "Feitian Moutai", About: strings.Repeat("53 % vol. ", 20), Image: "/moutai.jpg", HasPrice: true}
-	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai", goods: shown, Language: saidIn("th")}, 18<<10, "!flashsale.js", "!element.js", "drawrules.js", "draw.js", "draw-")
+	webpagetest.Examine(t, assets.Files, data{SaleID: "moutai", goods: shown, Language: saidIn("th")}, 18<<10, "!flashsale.js", "!element.js", "drawrules.js", "draw.js", "draw-", "units.js", "units-")
 	r, page := newFunction(t).get(t, salePage(t, "moutai", "br, gzip"))
 	if !r.IsBase64Encoded || r.Headers["Cache-Control"] != "public, max-age=60" {
 		t.Errorf("it is not compressed, or kept otherwise: %v", r.Headers)

@@ -1,4 +1,4 @@
-// Package handler answers POST /sales/{saleId}/orders: one unit for the caller, or the
+// Package handler answers POST /sales/{saleId}/orders: units for the caller, or the
 // reason why not; and, of a sale with a draw, whether the caller has entered it.
 //
 // It maps the event to calls of the ledger and their outcome to the answer. Keys,
@@ -135,12 +135,15 @@ func (h *Handler) admit(r *httpapi.Request, event *telemetry.Event) (request led
 	if request.User, request.SaleID, err = httpapi.UserAndSale(r); err != nil {
 		return request, err
 	}
-	if r.RouteKey == purchaseRoute {
+	switch r.RouteKey {
+	case purchaseRoute:
 		if request.Key, err = httpapi.IdempotencyKey(r); err != nil {
 			return request, err
 		}
-	}
-	if r.RouteKey != entryRoute {
+		if request.Units, err = unitsIn(r); err != nil {
+			return request, err
+		}
+	case enterRoute:
 		if err := httpapi.EmptyBody(r); err != nil {
 			return request, err
 		}
@@ -151,7 +154,7 @@ func (h *Handler) admit(r *httpapi.Request, event *telemetry.Event) (request led
 	return request, nil
 }
 
-// buy takes a unit for the caller and sends the message of the claim.
+// buy takes units for the caller and sends the message of the claim.
 func (h *Handler) buy(ctx context.Context, request ledger.Request, event *telemetry.Event) (httpapi.Response, error) {
 	p, err := h.ledger.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
@@ -183,6 +186,9 @@ func logClaim(event *telemetry.Event, c sale.Claim) {
 	}
 	event.Text("claimId", c.ID)
 	event.Int("shard", c.Shard)
+	if c.Units != 0 {
+		event.Int("units", int(c.Units))
+	}
 	event.Int("acceptedAt", int(c.AcceptedAt.UnixMilli()))
 	if c.RequestKey != "" {
 		event.Text("requestKey", c.RequestKey)

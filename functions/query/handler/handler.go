@@ -124,8 +124,9 @@ type salePage struct {
 	Seeded      int64      `json:"seeded"`
 	Approximate bool       `json:"approximate,omitempty"`
 	MayReturn   bool       `json:"mayReturn,omitempty"`
-	PayWithin   int64      `json:"payWithin,omitempty"` // seconds
-	Price       int64      `json:"price,omitempty"`     // minor units
+	MaxPerOrder int        `json:"maxPerOrder,omitempty"` // absent if it is one
+	PayWithin   int64      `json:"payWithin,omitempty"`   // seconds
+	Price       int64      `json:"price,omitempty"`       // minor units
 	Currency    string     `json:"currency,omitempty"`
 	Image       string     `json:"image,omitempty"`
 	About       string     `json:"about,omitempty"`
@@ -141,7 +142,7 @@ func pageOf(s sale.Sale, left ledger.Remaining, now time.Time) salePage {
 	return salePage{
 		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()),
 		Now: httpapi.Time(now), State: state, Remaining: left.Units, Seeded: s.Seeded, Approximate: left.Approximate,
-		MayReturn: state == sale.PhaseSoldOut && s.MayReturn(),
+		MayReturn: state == sale.PhaseSoldOut && s.MayReturn(), MaxPerOrder: s.MaxPerOrder,
 		PayWithin: int64(s.PayWithin / time.Second), Price: s.Price, Currency: s.Currency, Labels: s.Labels.List(),
 		Image: s.Image, About: s.About, Link: s.Link, LimitGroup: s.LimitGroup,
 	}

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -194,6 +195,19 @@ func TestALinkIsSignedOverAllOfItsValues(t *testing.T) {
 			}
 		}, paidWithin(time.Hour))
 	}
+}
+
+// The expected signature was made as above, of format 2 and with a last line: 2.
+func TestAnOrderOfSeveralUnitsCostsThePriceOfAllAndItsLinkMaySignThem(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.Tamper(fmt.Sprint("CLAIM#moutai#", sale.BucketOf("alice", f.Claim("alice").Buckets)), "alice", "units", 2)
+		f.paysAt(t, "/{amount}/{units}/{signature}/{orderId}", "0123456789abcdef0123456789abcdef")
+		got := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
+		want := "/299800/2/a079eeac9f921d7887b2e083e188f70b0d24048c91d17e274b48a00ba3cd68e4/" + testledger.AlicesNumber
+		if got["paymentUrl"] != want || got["amount"] != 299800.0 || got["units"] != 2.0 {
+			t.Errorf("got %v, want 2 units, 299800 and %s", got, want)
+		}
+	}, paidWithin(time.Hour))
 }
 
 func TestALinkThatCannotBeSignedIsRefused(t *testing.T) {

@@ -155,6 +155,28 @@ func TestAMismatchIsLeftToTheNextRunIfThereIsNoTimeToLookAgain(t *testing.T) {
 	})
 }
 
+// Two claims have eight of eight units.
+func TestUnitsAreComparedWithUnits(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 8, 1, func(c *sale.Creation) { c.MaxPerOrder, c.PayWithin = 8, time.Hour })
+		for user, units := range map[string]int64{"alice": 6, "bob": 2} {
+			if _, err := w.Ledger().Purchase(w.T.Context(), ledger.Request{SaleID: "moutai", User: user, Units: units}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := w.receipts(`{"saleId":"moutai"}`)
+		if line := w.Lines("message")["receipt"].Fields; r[0].Claims != 2 || r[0].Units != 8 || !r[0].Balanced || line["oversold"] != 0.0 {
+			t.Errorf("got %+v and %v, want 8 units of 2 orders", r[0], line)
+		}
+		w.Tamper("STOCK#moutai#0", "STOCK", "seeded", -3)
+		w.Log.Reset()
+		w.receipts(`{"saleId":"moutai"}`)
+		if line := w.Lines("message")["receipt"].Fields; line["oversold"] != 3.0 {
+			t.Errorf("got %v, want 3 oversold", line)
+		}
+	})
+}
+
 func TestAMismatchThatStaysIsReportedAndLogged(t *testing.T) {
 	for stock, oversold := range map[int64]float64{10: 0, 2: 1} {
 		in(t, func(w *world) {

@@ -26,7 +26,12 @@ type Receipt struct {
 	Claims    int64  `json:"claims"`
 	Pending   int64  `json:"pending"`
 	Confirmed int64  `json:"confirmed"`
-	// Paid and Released count claims among the confirmed; a sale without payment has
+	// Units are those of the claims, UnpaidUnits those of the unpaid, and ReleasedClaims the claims of the released
+	// units; absent if each claim has one.
+	Units          int64 `json:"units,omitempty"`
+	UnpaidUnits    int64 `json:"unpaidUnits,omitempty"`
+	ReleasedClaims int64 `json:"releasedClaims,omitempty"`
+	// Paid counts claims among the confirmed, and Released the units of others; a sale without payment has
 	// neither.
 	Paid     int64 `json:"paid,omitempty"`
 	Released int64 `json:"released,omitempty"`
@@ -55,6 +60,7 @@ func shown(r ledger.Receipt, resent int64) *Receipt {
 		SaleID: r.SaleID, AsOf: httpapi.Time(r.AsOf), Seeded: r.Seeded, Stock: r.Stock, Claims: r.Claims,
 		Pending: r.Pending, Confirmed: r.Confirmed, Paid: r.Paid, Released: r.Released, Unpaid: r.Unpaid,
 		RefundsDue: r.RefundsDue, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds, Balanced: r.Balanced,
+		Units: r.Units, UnpaidUnits: r.UnpaidUnits, ReleasedClaims: r.ReleasedClaims,
 		Findings: findings, ReadUnits: r.ReadUnits, Available: r.Available,
 	}
 }
@@ -62,7 +68,7 @@ func shown(r ledger.Receipt, resent int64) *Receipt {
 // report writes one line per sale, with the figures that alarms watch (P11).
 func report(event *telemetry.Event, r Receipt) {
 	event.Text("saleId", r.SaleID)
-	event.Metric("oversold", telemetry.Count, int(max(0, -r.Stock, r.Claims-r.Released-r.Seeded)))
+	event.Metric("oversold", telemetry.Count, int(max(0, -r.Stock, max(r.Claims, r.Units)-r.Released-r.Seeded)))
 	event.Metric("unbalanced", telemetry.Count, map[bool]int{false: 1, true: 0}[r.Balanced])
 	event.Metric("pending", telemetry.Count, int(r.Pending))
 	event.Metric("resent", telemetry.Count, int(r.Resent))

@@ -58,9 +58,10 @@ type Answer struct {
 
 // Pass is what one invocation did for one sale.
 type Pass struct {
-	SaleID   string `json:"saleId"`
-	Released int    `json:"released"`
-	PutBack  int64  `json:"putBack"`
+	SaleID string `json:"saleId"`
+	// Released counts orders, PutBack units.
+	Released int   `json:"released"`
+	PutBack  int64 `json:"putBack"`
 	// Refunded counts the payments of a recalled sale that were found to go back.
 	Refunded int `json:"refunded,omitempty"`
 	// OverdueSeconds is how long the claim that was due first had been due.

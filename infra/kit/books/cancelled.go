@@ -59,7 +59,7 @@ func (p *pass) takeCancelled(c Claim) {
 		return
 	}
 	if p.cancelledClaims++; c.Unit == "back" && c.Shard < p.n {
-		p.broughtBack[c.Shard]++
+		p.broughtBack[c.Shard] += c.Count()
 	}
 	about := fmt.Sprintf("claim %d %s cancelled", c.Bucket, c.User)
 	p.findIf(c.CancelledAt == 0 && c.ReleasedBy != "operator", "P37", about, "the claim of %q has a unit that is %s, but no operator has cancelled it", c.User, c.Unit)

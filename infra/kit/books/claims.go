@@ -51,7 +51,7 @@ func (p *pass) take(c Claim, sound bool) {
 	p.total++
 	about := func(what string) string { return fmt.Sprintf("claim %d %s %s", c.Bucket, c.User, what) }
 	if c.Shard < p.n {
-		p.claims[c.Shard]++
+		p.sold[c.Shard] += c.Count()
 	} else {
 		p.find("P2", about("shard"), "the claim of %q names shard %d, but the sale has %d", c.User, c.Shard, p.n)
 	}
@@ -68,6 +68,7 @@ func (p *pass) take(c Claim, sound bool) {
 	}
 	p.compare(claimIDs, hashOf(c.ClaimID), c.owner)
 	p.settle(c)
+	p.findIf(c.Count() > max(1, p.lasting().MaxPerOrder), "P40", about("units"), "the claim of %q has %d units, but an order of the sale has at most %d", c.User, c.Units, max(1, p.lasting().MaxPerOrder))
 	if c.Labels != p.lasting().Labels {
 		p.checkLabels(about("claim"), c.owner(), c.Labels)
 	}

@@ -419,7 +419,11 @@ func (c Claim) events(saleID string) (all []event) {
 	add := func(kind, state string, millis int64, more map[string]any) {
 		members := map[string]any{"orderId": c.OrderID, "claimId": c.ClaimID, "user": c.User, "state": state}
 		maps.Copy(members, more)
-		all = append(all, newEvent(kind, c.OrderID, saleID, c.Labels, millis, members))
+		e := newEvent(kind, c.OrderID, saleID, c.Labels, millis, members)
+		if c.Units != 0 {
+			members["units"], members["schemaVersion"] = c.Units, 2
+		}
+		all = append(all, e)
 	}
 	confirmed := map[string]any{}
 	if c.saysTerms {
@@ -429,7 +433,7 @@ func (c Claim) events(saleID string) (all []event) {
 		confirmed["payBy"] = clock(c.ConfirmedAt.Add(time.Duration(c.PayWithin) * time.Second).UnixMilli())
 	}
 	if c.Price > 0 {
-		confirmed["amount"], confirmed["currency"] = c.Price, c.PriceCurrency
+		confirmed["amount"], confirmed["currency"] = c.Count()*c.Price, c.PriceCurrency
 	}
 	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli(), confirmed)
 	if c.PaidAt != 0 {

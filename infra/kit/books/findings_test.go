@@ -138,7 +138,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 		{"a claim gone, whose order stands", func(all items) { delete(all, all.claim("user-1")) }, "P7", `of "user-1" belongs to no claim: the user has none`},
 		{"a claim too many", func(all items) {
 			all.copy(all.claim("user-8"), claimKey(bucketOf("eve", 2), "eve"), item{"claimId": text("forged"), "shard": number(fmt.Sprint(none))})
-		}, "P1", fmt.Sprintf("shard %d: %d claims, but only %d units were seeded: 1 oversold", none, bare.Seeded+1, bare.Seeded)},
+		}, "P1", fmt.Sprintf("shard %d: claims of %d units, but only %d were seeded or moved to it: 1 oversold", none, bare.Seeded+1, bare.Seeded)},
 		{"a claim in the wrong bucket", func(all items) { all.move(all.claim("user-1"), claimKey(1-bucketOf("user-1", 2), "user-1")) }, "P3",
 			fmt.Sprintf(`a claim of "user-1" lies in bucket %d, where nobody looks for it; the user's bucket is %d`, 1-bucketOf("user-1", 2), bucketOf("user-1", 2))},
 		{"a second claim of a user in the other bucket", func(all items) { all.copy(all.claim("user-1"), claimKey(1-bucketOf("user-1", 2), "user-1"), nil) }, "P3",

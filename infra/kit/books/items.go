@@ -53,6 +53,7 @@ type lasting struct {
 	terms
 	drawTerms
 	Labels, LimitGroup string
+	MaxPerOrder        int64 // units; 0 is one
 }
 
 // terms are what a sale asks of payments; zero if it asks for none.
@@ -80,6 +81,7 @@ type sealed struct {
 	// Archive is the digest of the archive that has its claims and orders; ArchivedAt is 0 while some of them may be left.
 	Archive                    string
 	ArchivedClaims, ArchivedAt int64
+	ArchivedUnits              int64 // of the claims, if one may have several
 }
 
 // hasDraw reports whether a draw decides who may buy.
@@ -90,6 +92,7 @@ func (l lasting) check(f *fields) {
 	f.with("payWithin", "lateDays")
 	f.with("price", "extras")
 	f.failIf(l.hasDraw() && l.LateDays != 0, "lateDays is there, but a draw decides who may buy")
+	f.failIf(l.hasDraw() && l.MaxPerOrder != 0, "maxPerOrder is there, but a draw decides who may buy")
 	f.together("enterFrom", "enterUntil", "keepHours")
 	f.failIf(l.hasDraw() && l.EnterFrom >= l.EnterUntil, "enterUntil is not after enterFrom")
 }
@@ -113,7 +116,8 @@ var readSale = reader("sale", func(f *fields, s *saleItem) {
 	f.with("payWithin", "payUntil")
 	f.with("sealedAt", "erased", "archive")
 	f.together("archive", "archivedKeys", "archivedClaims")
-	f.with("archive", "archivedAt")
+	f.with("archive", "archivedAt", "archivedUnits")
+	f.with("maxPerOrder", "archivedUnits")
 	f.window(s.OpensAt, s.ClosesAt)
 	f.failIf(s.hasDraw() && s.BeginsAt >= s.EndsAt, "endsAt is not after beginsAt")
 })
@@ -202,8 +206,9 @@ type shardItem struct {
 	Shard int
 	edited
 	Stock, Seeded     int64
-	Released, PutBack int64
-	counts            bool // it has the last two
+	Released, PutBack int64 // units
+	Moved             int64 // units that other shards gave to it, less those that it gave
+	counts            bool  // it has Released and PutBack
 }
 
 var readShard = reader("shard", func(f *fields, s *shardItem) {
@@ -211,12 +216,14 @@ var readShard = reader("shard", func(f *fields, s *shardItem) {
 	f.together("released", "putBack")
 })
 
-// Claim is one unit held by one buyer: CLAIM#<sale>#<bucket>, <user>.
+// Claim is what one buyer holds of a sale: CLAIM#<sale>#<bucket>, <user>.
 type Claim struct {
-	User       string
-	ClaimID    string
-	Bucket     int
-	Shard      int
+	User    string
+	ClaimID string
+	Bucket  int
+	Shard   int
+	// Units is 0 for one unit; see Count.
+	Units      int64
 	AcceptedAt time.Time
 	// OrderID is "" while the claim is pending; ConfirmedAt is the second encoded in
 	// it.
@@ -229,6 +236,9 @@ type Claim struct {
 	claimTerms
 	orderID uint64
 }
+
+// Count is how many units the claim has.
+func (c Claim) Count() int64 { return max(1, c.Units) }
 
 // claimTerms are the sale's, as its claims repeat them.
 type claimTerms struct {

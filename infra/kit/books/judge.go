@@ -102,7 +102,7 @@ func (p *pass) judgeShards() {
 			missing++
 			continue
 		case s == nil:
-			p.find("P2", shardName(k), "%s is missing, with %d claims of its units", shardName(k), p.claims[k])
+			p.find("P2", shardName(k), "%s is missing, with claims of %d of its units", shardName(k), p.sold[k])
 			continue
 		case s0 == nil:
 			s0 = s // it was created between the reads
@@ -113,13 +113,14 @@ func (p *pass) judgeShards() {
 			late++
 		}
 	}
+	p.judgeMoved()
 	p.unfinishIf(missing > 0, "%d of %d shards are still to be made", missing, p.n)
 	p.unfinishIf(late > 0, "the edit of %s has not reached %d of %d shards: it is under way or was cut off; repeat it", clock(p.after.sale.ChangedAt), late, p.n)
 }
 
 // judgeStock counts the units of one shard.
 func (p *pass) judgeStock(k int, s0, s *shardItem) {
-	name, claims := shardName(k), p.claims[k]
+	name, sold := shardName(k), p.sold[k]
 	low, high := p.given(k)
 	if !p.after.hasCreate {
 		low, high = s0.Seeded, s.Seeded
@@ -127,14 +128,14 @@ func (p *pass) judgeStock(k int, s0, s *shardItem) {
 	p.findIf(s.Seeded < low || s.Seeded > high, "P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (%s): %s", name, s.Seeded, high,
 		fmt.Sprintf(sources, share(p.after.create.Stock, k, p.n), p.after.added[k], p.after.withdrawn[k]), difference(s.Seeded-high))
 	p.findIf(s.Stock < 0, "P1", name+" below zero", "%s: stock is %d, below zero", name, s.Stock)
-	live := claims - p.released[k]
-	p.findIf(live > high, "P1", name+" oversold", "%s: %d claims, but only %d units were seeded: %d oversold", name, live, high, live-high)
-	switch quiet, want := *s0 == *s && low == high, high-claims+s.PutBack; {
+	live, most := sold-p.released[k], high+max(s0.Moved, s.Moved)
+	p.findIf(live > most, "P1", name+" oversold", "%s: claims of %d units, but only %d were seeded or moved to it: %d oversold", name, live, most, live-most)
+	switch quiet, want := *s0 == *s && low == high, high-sold+s.PutBack+s.Moved; {
 	case quiet && s.Stock != want:
-		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d + put back %d): %s", name, s.Stock, want, high, claims, s.PutBack,
-			difference(s.Stock-want))
-	case !quiet && (claims < s0.sold() || claims > s.sold()):
-		p.find("P2", name+" stock", "%s: %d to %d units were sold while it was counted, but it has %d claims", name, s0.sold(), s.sold(), claims)
+		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d + put back %d%s): %s", name, s.Stock, want, high, sold, s.PutBack,
+			movedTo(s.Moved), difference(s.Stock-want))
+	case !quiet && (sold < s0.sold() || sold > s.sold()):
+		p.find("P2", name+" stock", "%s: %d to %d units were sold while it was counted, but it has claims of %d", name, s0.sold(), s.sold(), sold)
 	}
 	p.findIf(s.Stock > 0 && p.still() && p.before.sale.Empty[k] && p.after.sale.Empty[k], "P6", name+" empty",
 		"%s has %d units but is marked empty: nobody can buy them", name, s.Stock)
@@ -150,8 +151,30 @@ func unitsOf(shards []*shardItem) (units int64) {
 	return units
 }
 
-// sold is the number of claims that the shard's units have had.
-func (s *shardItem) sold() int64 { return s.Seeded - s.Stock + s.PutBack }
+// sold is how many units the shard's claims have had.
+func (s *shardItem) sold() int64 { return s.Seeded - s.Stock + s.PutBack + s.Moved }
+
+// movedTo names the units that were moved to a shard, if any were.
+func movedTo(units int64) string {
+	if units == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" + moved %d", units)
+}
+
+// judgeMoved checks that no unit is lost or made between the shards of the sale: none was read while it changed.
+func (p *pass) judgeMoved() {
+	moved, quiet, gives := int64(0), true, false
+	for k, s := range p.shards1 {
+		if s == nil || p.shards0[k] == nil || *p.shards0[k] != *s {
+			quiet = false
+			continue
+		}
+		moved, gives = moved+s.Moved, gives || s.Moved != 0
+	}
+	p.findIf(quiet && moved != 0, "P2", "moved", "%d more units were moved to shards than from others", moved)
+	p.findIf(gives && p.lasting().MaxPerOrder == 0, "P40", "moved for nobody", "units were moved between shards, but an order of the sale has one")
+}
 
 // judgeEdit compares what the last edit left of a shard and of the sale. It reports whether an edit has not reached
 // the shard yet.
@@ -232,8 +255,14 @@ func (p *pass) receipt() *Receipt {
 		Stock:      unitsOf(p.shards1),
 		Unfinished: append([]string{}, p.unfinished...), NotLookedFor: []string{}, ReadUnits: p.cost(),
 	}
-	for _, n := range p.released {
-		r.Released += n
+	for _, units := range p.released {
+		r.Released += units
+	}
+	if p.lasting().MaxPerOrder != 0 {
+		r.ReleasedClaims = p.releasedClaims
+		for _, units := range p.sold {
+			r.Units += units
+		}
 	}
 	if p.pending > 0 {
 		r.OldestPendingSeconds = max(0, int64(now.Sub(p.oldest)/time.Second))

@@ -16,8 +16,8 @@ const (
 	// operatorsReader is that of a sale with lateDays, of the item of one whose unpaid orders were given more time, and of the claim of a cancelled
 	// order that was paid or whose unit is kept.
 	operatorsReader = 6
-	// extrasReader is that of the item of a sale with extras.
-	extrasReader = 7
+	// extrasReader is that of the item of a sale with extras, unitsReader of what belongs to one with a maxPerOrder.
+	extrasReader, unitsReader = 7, 8
 	// reachesAll is longer than an edit takes to reach every shard.
 	reachesAll = 5 * time.Minute
 	// maxGrace is the longest that a claim may be due before it is released.
@@ -54,7 +54,7 @@ func (p *pass) settle(c Claim) {
 	confirmed := c.ConfirmedAt.Add(-skew).UnixMilli()
 	needs := p.needs()
 	if c.CancelledAt != 0 || c.Unit == "kept" {
-		needs = operatorsReader
+		needs = max(needs, operatorsReader)
 	}
 	p.findIf(c.MinReader != needs, "P19", about+" minReader", "the claim of %q is for readers of version %d, and needs version %d", c.User, c.MinReader, needs)
 	p.takeCancelled(c)
@@ -84,12 +84,16 @@ func (p *pass) settle(c Claim) {
 			"the payment of %q of %s was paid back at %s", c.User, clock(c.PaidAt), clock(c.RefundedAt))
 		p.findIf(c.PaidAt < confirmed || c.PaidAt > now, "P24", about+" paidAt",
 			"the claim of %q was paid at %s, its order is of %s", c.User, clock(c.PaidAt), clock(c.ConfirmedAt.UnixMilli()))
-		p.findIf(asks.Price != 0 && asks.Extras == "" && (c.Amount != asks.Price || c.Currency != asks.Currency), "P24", about+" amount",
-			"the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.Amount, c.Currency, asks.Price, asks.Currency)
+		p.findIf(asks.Price != 0 && asks.Extras == "" && (c.Amount != c.Count()*asks.Price || c.Currency != asks.Currency), "P24", about+" amount",
+			"the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.Amount, c.Currency, c.Count()*asks.Price, asks.Currency)
 	}
 	ended := max(c.ReleasedAt, c.CancelledAt)
 	if ended != 0 && c.Unit != "kept" && c.Shard < p.n {
-		p.released[c.Shard]++
+		p.releasedClaims++
+		p.released[c.Shard] += c.Count()
+		if c.Unit == "" {
+			p.endings[c.Shard]++
+		}
 		p.draw.lastReleased = max(p.draw.lastReleased, ended)
 	}
 	switch {
@@ -109,6 +113,8 @@ func (t terms) late() int64 { return t.LateDays * 24 * time.Hour.Milliseconds() 
 // needs is the minReader of the sale, its listing and its claims; 0 for none.
 func (p *pass) needs() int64 {
 	switch l := p.lasting(); {
+	case l.MaxPerOrder != 0:
+		return unitsReader
 	case l.LateDays != 0:
 		return operatorsReader
 	case l.hasDraw():
@@ -122,11 +128,15 @@ func (p *pass) needs() int64 {
 }
 
 // putBacks are the least and the most transactions of passes that put units back: at least one on
-// each shard that has some, unless cancellations brought them back, and at most one for each unit.
+// each shard that has some, unless cancellations brought them back, and at most one for each unit and each claim that is released.
 func (p *pass) putBacks() (low, high int64) {
 	for k, s := range p.shards1 {
 		if s != nil && s.PutBack > p.broughtBack[k] {
-			low, high = low+1, high+s.PutBack-p.broughtBack[k]
+			units, claims := s.PutBack-p.broughtBack[k], p.endings[k]
+			if p.before.sale.Archive != "" {
+				claims = units
+			}
+			low, high = low+1, high+min(units, claims)
 		}
 	}
 	if p.before.sale.Archive != "" && p.cancelled > 0 { // the archive has the claims that say of which shards
@@ -142,10 +152,10 @@ func (p *pass) judgePayments(h *header) {
 		needs = max(needs, recallReader)
 	}
 	if h.sale.PayUntil != 0 {
-		needs = operatorsReader
+		needs = max(needs, operatorsReader)
 	}
 	if h.sale.Extras != "" {
-		needs = extrasReader
+		needs = max(needs, extrasReader)
 	}
 	if h.sale.SealedAt != 0 {
 		needs = max(needs, sealedReader)
@@ -168,7 +178,7 @@ func (p *pass) judgeReleased(k int, s0, s *shardItem) {
 	p.findIf(s.counts != (payWithin != 0) && !(s.counts && (p.after.sale.RecalledAt != 0 || p.after.sale.Cancelled != 0)), "P19", name+" counts",
 		"%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, payWithin)
 	p.findIf(released < s0.Released || released > s.Released, "P2", name+" released",
-		"%s counts %d to %d released claims, but %d are", name, s0.Released, s.Released, released)
+		"%s counts %d to %d released units, but %d are", name, s0.Released, s.Released, released)
 	p.findIf(s.PutBack < 0 || s.PutBack > s.Released, "P2", name+" putBack", "%s has %d units put back, but %d released", name, s.PutBack, s.Released)
 	p.waiting += s.Released - s.PutBack
 }
@@ -292,11 +302,11 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	p.findIf(r.Sale != "" && (r.User != c.User || len(c.Refunds) < maxClaimRefunds && !slices.Contains(c.Refunds, r.Payment)), "P24", about+" user",
 		"%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.Payment, r.User, c.User)
 	asks := p.lasting().terms
-	isPrice := asks.Price == 0 || r.Amount == asks.Price && r.Currency == asks.Currency
+	isPrice := asks.Price == 0 || r.Amount == c.Count()*asks.Price && r.Currency == asks.Currency
 	switch {
 	case r.Reason == "unknown-order":
 	case isPrice == (r.Reason == "amount") && asks.Extras == "":
-		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.Amount, r.Currency, r.Payment, r.Reason, asks.Price, asks.Currency)
+		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.Amount, r.Currency, r.Payment, r.Reason, c.Count()*asks.Price, asks.Currency)
 	case r.Reason == cancelled && c.CancelledAt == 0:
 		p.find("P37", about, "%s is to be refunded because its order is cancelled, but the order %s is not", r.Payment, c.OrderID)
 	case r.Reason == recalled && p.after.sale.RecalledAt == 0:

@@ -9,16 +9,17 @@ import (
 // Print writes the receipt for people.
 func (r *Receipt) Print(out io.Writer) {
 	fmt.Fprintf(out, "receipt of sale %s as of %s\n", r.SaleID, r.AsOf)
+	isFree := r.Paid+r.Unpaid+r.Released+r.RefundsDue == 0
 	for _, line := range []struct {
-		name      string
-		value     int64
-		ofPayment bool
+		name   string
+		value  int64
+		isLeft bool // out
 	}{
-		{"seeded", r.Seeded, false}, {"stock left", r.Stock, false}, {"claims", r.Claims, false},
+		{"seeded", r.Seeded, false}, {"stock left", r.Stock, false}, {"claims", r.Claims, false}, {"  units", r.Units, r.Units == 0},
 		{"  confirmed", r.Confirmed, false}, {"  pending", r.Pending, false},
-		{"  paid", r.Paid, true}, {"  unpaid", r.Unpaid, true}, {"  released", r.Released, true}, {"refunds due", r.RefundsDue, true},
+		{"  paid", r.Paid, isFree}, {"  unpaid", r.Unpaid, isFree}, {"  released", r.Released, isFree}, {"refunds due", r.RefundsDue, isFree},
 	} {
-		if line.ofPayment && r.Paid+r.Unpaid+r.Released+r.RefundsDue == 0 {
+		if line.isLeft {
 			continue
 		}
 		fmt.Fprintf(out, "  %-14s %12d\n", line.name, line.value)

@@ -53,14 +53,17 @@ type Receipt struct {
 	Seeded    int64  `json:"seeded"` // by the CREATE item and the receipts of additions and withdrawals
 	Stock     int64  `json:"stock"`
 	Claims    int64  `json:"claims"`
+	Units     int64  `json:"units,omitempty"` // of the claims, in a sale whose orders may have several
 	Pending   int64  `json:"pending"`
 	Confirmed int64  `json:"confirmed"`
-	// Paid, Unpaid and Released are the confirmed claims of a sale that asks for payment,
-	// and RefundsDue its payments that must go back to a buyer.
+	// Paid and Unpaid are confirmed claims of a sale that asks for payment, Released the units of the others, and
+	// RefundsDue its payments that must go back to a buyer. ReleasedClaims have the released units, if a claim may have several.
 	Paid       int64 `json:"paid,omitempty"`
 	Unpaid     int64 `json:"unpaid,omitempty"`
 	Released   int64 `json:"released,omitempty"`
 	RefundsDue int64 `json:"refundsDue,omitempty"`
+
+	ReleasedClaims int64 `json:"releasedClaims,omitempty"`
 	// Archive is the digest of the archive that has the claims and orders of an archived sale, and
 	// ArchivedClaims how many. ArchivedAt is "" while some may be left.
 	Archive        string `json:"archive,omitempty"`

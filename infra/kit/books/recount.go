@@ -22,20 +22,22 @@ type pass struct {
 	buckets          int
 	trail            []changeItem // in the order of their numbers
 	shards0, shards1 []*shardItem // before and after the claims; nil is missing
-	claims           []int64      // per shard
-	total            int64
+	sold             []int64      // per shard, the units of its claims
+	total            int64        // claims
 	pending          int64
 	oldest           time.Time // of the pending claims
 	missing          int64     // confirmed claims without their order item
-	released         []int64   // per shard, the claims that are
-	paid, unpaid     int64     // claims
-	waiting          int64     // released units that are not back in stock
-	oldestDue        int64     // when the first of the unpaid was to be paid
+	releasedClaims   int64
+	released         []int64 // per shard, their units
+	endings          []int64 // per shard, the releases and cancellations whose units a pass puts back
+	paid, unpaid     int64   // claims
+	waiting          int64   // released units that are not back in stock
+	oldestDue        int64   // when the first of the unpaid was to be paid
 	refunds          int64
 	refundsDue       int64
 	cancelled        int64 // orders of which it is stored who has cancelled them
 	cancelledClaims  int64
-	broughtBack      []int64 // per shard, the claims whose unit a cancellation brought back
+	broughtBack      []int64 // per shard, the units that a cancellation brought back
 	unrecalled       int64   // see open
 	lastConfirmed    int64   // of them
 	isNoted          bool    // the listing's refundAt is that of a refund
@@ -173,7 +175,9 @@ func (p *pass) readAgain(ctx context.Context) (err error) {
 func (p *pass) size() {
 	p.n = cmp.Or(p.before.sale.Shards, p.before.create.Shards)
 	p.buckets = cmp.Or(p.before.sale.Buckets, (p.n+3)/4)
-	p.claims, p.released, p.broughtBack = make([]int64, p.n), make([]int64, p.n), make([]int64, p.n)
+	for _, counts := range []*[]int64{&p.sold, &p.released, &p.endings, &p.broughtBack} {
+		*counts = make([]int64, p.n)
+	}
 	p.days = map[string]uint64{}
 }
 

@@ -43,8 +43,8 @@ type Draw struct {
 // Shard is the stock of one shard.
 type Shard struct {
 	Stock, Seeded int64
-	// Released claims, and how many of their units are back.
-	Released, PutBack int64
+	// Units of released claims, how many of them are back, and how many other shards gave to it, less those that it gave.
+	Released, PutBack, Moved int64
 }
 
 // Sales returns the ids of all sales that any item names, sorted.
@@ -105,7 +105,7 @@ func (s *Sale) take(saleID string, it item) {
 		s.Drained, s.Recalling = listing.Drained, listing.Recalling != 0
 	case "shard":
 		shard, _ := readShard(it)
-		s.Shards[shard.Shard] = Shard{shard.Stock, shard.Seeded, shard.Released, shard.PutBack}
+		s.Shards[shard.Shard] = Shard{shard.Stock, shard.Seeded, shard.Released, shard.PutBack, shard.Moved}
 	case "claim":
 		c, _ := readClaim(it)
 		s.Claims = append(s.Claims, c)

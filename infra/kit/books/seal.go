@@ -39,8 +39,13 @@ func (p *pass) runArchived(ctx context.Context) (err error) {
 		}
 		sold += s.sold()
 	}
-	p.findIf(sold != h.sale.ArchivedClaims, "P2", "archived claims",
-		"%d units were sold, but the archive has %d claims: %s", sold, h.sale.ArchivedClaims, difference(h.sale.ArchivedClaims-sold))
+	archived := h.sale.ArchivedClaims
+	if most := p.lasting().MaxPerOrder; most != 0 {
+		archived = h.sale.ArchivedUnits
+		p.findIf(archived < h.sale.ArchivedClaims || archived > most*h.sale.ArchivedClaims, "P40", "archived units",
+			"the archive has %d claims of %d units, but each has 1 to %d", h.sale.ArchivedClaims, archived, most)
+	}
+	p.findIf(sold != archived, "P2", "archived claims", "%d units were sold, but the archive has claims of %d: %s", sold, archived, difference(archived-sold))
 	switch {
 	case h.sale.ArchivedAt == 0:
 		p.unfinish("it is being archived, and %d claims are left: repeat flashsale books prune with the same file", left)

@@ -141,7 +141,7 @@ func TestAnArchivedSaleSaysSoAndWhatIsLeftIsChecked(t *testing.T) {
 	}
 	breakages{
 		{"a claim is left", func(all items) { all[k] = claim }, "P36", "but 1 claims are left"},
-		{"units that nobody bought", func(all items) { all.add(saleKey, "archivedClaims", 1) }, "P2", "4 units were sold, but the archive has 5 claims: 1 too many"},
+		{"units that nobody bought", func(all items) { all.add(saleKey, "archivedClaims", 1) }, "P2", "4 units were sold, but the archive has claims of 5: 1 too many"},
 		{"a shard is gone", func(all items) { delete(all, shardKey(1)) }, "P2", "is missing"},
 		{"a shard was seeded with more", func(all items) { all.add(shardKey(1), "seeded", 1).add(shardKey(1), "stock", 1) }, "P15", "units were seeded, should be"},
 	}.areFound(archivedSale(t))

@@ -38,7 +38,7 @@ type source interface {
 }
 
 // reads is the highest minReader of an item that this recount understands.
-const reads = 7
+const reads = 8
 
 // ErrNewerVersion: the sale is stored for a newer version, whose recount must be used.
 var ErrNewerVersion = errors.New("stored for a newer version")

@@ -93,7 +93,7 @@ var excused = map[string]string{
 
 // wholeSales are sales in which everything is as it should be.
 var wholeSales = map[string]func(*testing.T) *world{
-	"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped, "extended": extendedSale, "late": lateSale, "recalled": recalledSale, "cancelled": cancelledSale, "drawn": drawnSale, "opened": openedSale,
+	"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped, "several": severalSale, "extended": extendedSale, "late": lateSale, "recalled": recalledSale, "cancelled": cancelledSale, "drawn": drawnSale, "opened": openedSale,
 }
 
 func kindOf(k key) string {

@@ -17,6 +17,7 @@ type Answer struct {
 	Body       []byte
 	Code       string        // of a problem
 	Claim      Claim         // in the body, or inside a problem; of a problem about another sale its SaleID alone
+	Left       int64         // units, of a refusal because of them
 	RetryAfter time.Duration // whole seconds; negative without a valid Retry-After
 }
 
@@ -26,7 +27,11 @@ type Claim struct {
 	SaleID  string `json:"saleId"`
 	State   string `json:"state"`
 	OrderID string `json:"orderId"`
+	Units   int64  `json:"units"` // 0 is one
 }
+
+// Count is how many units the claim has.
+func (c Claim) Count() int64 { return max(1, c.Units) }
 
 // Read reads an answer.
 func Read(status int, header http.Header, body []byte) Answer {
@@ -37,12 +42,13 @@ func Read(status int, header http.Header, body []byte) Answer {
 	var b struct {
 		Claim
 		Code  string `json:"code"`
+		Left  int64  `json:"left"`
 		Inner Claim  `json:"claim"`
 	}
 	if json.Unmarshal(body, &b) != nil {
 		return a
 	}
-	a.Code, a.Claim = b.Code, b.Claim
+	a.Code, a.Claim, a.Left = b.Code, b.Claim, b.Left
 	if b.Inner.ClaimID != "" {
 		a.Claim = b.Inner
 	}

@@ -109,11 +109,19 @@ func (c *Client) Do(r *http.Request) (Answer, error) {
 
 // Buy orders one unit. If the key is empty, no Idempotency-Key is sent.
 func (c *Client) Buy(ctx context.Context, saleID, token, key string) (Answer, error) {
-	header := bearer(token)
+	return c.BuyUnits(ctx, saleID, token, key, 0)
+}
+
+// BuyUnits orders so many units; 0 is one, without a body.
+func (c *Client) BuyUnits(ctx context.Context, saleID, token, key string, units int64) (Answer, error) {
+	header, body := bearer(token), ""
+	if units > 0 {
+		header, body = append(header, "Content-Type", "application/json"), fmt.Sprintf(`{"units":%d}`, units)
+	}
 	if key != "" {
 		header = append(header, "Idempotency-Key", key)
 	}
-	return c.Send(ctx, http.MethodPost, "/sales/"+url.PathEscape(saleID)+"/orders", "", header...)
+	return c.Send(ctx, http.MethodPost, "/sales/"+url.PathEscape(saleID)+"/orders", body, header...)
 }
 
 // Mine reads the claim of the token's user.

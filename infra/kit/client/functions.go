@@ -81,6 +81,7 @@ type Sale struct {
 	ID, Name          string
 	OpensAt, ClosesAt time.Time
 	Stock, Shards     int
+	MaxPerOrder       int // units; 0 is one
 	// PayWithin is how long a buyer has to pay Price in Currency; 0 if the sale asks for no
 	// payment.
 	PayWithin time.Duration
@@ -103,6 +104,9 @@ func (c *Client) Seed(ctx context.Context, s Sale) error {
 		"action": "create", "saleId": s.ID, "name": s.Name, "stock": s.Stock, "shards": s.Shards,
 		"opensAt": s.OpensAt.UTC().Format(time.RFC3339Nano), "closesAt": s.ClosesAt.UTC().Format(time.RFC3339Nano),
 	}
+	if s.MaxPerOrder > 1 {
+		request["maxPerOrder"] = s.MaxPerOrder
+	}
 	if s.PayWithin != 0 {
 		request["payWithin"], request["price"], request["currency"] = int64(s.PayWithin/time.Second), Price, Currency
 	}
@@ -124,6 +128,7 @@ func (c *Client) Receipt(ctx context.Context, saleID string) (string, error) {
 			SaleID          string
 			Seeded, Stock   int64
 			Claims, Pending int64
+			Units           int64 // of the claims, if one may have several
 			Balanced        bool
 			Findings        []string
 		}
@@ -136,6 +141,9 @@ func (c *Client) Receipt(ctx context.Context, saleID string) (string, error) {
 	}
 	r := answer.Receipts[0]
 	words := fmt.Sprintf("%d seeded = %d left + %d claims", r.Seeded, r.Stock, r.Claims)
+	if r.Units > 0 {
+		words += fmt.Sprintf(" of %d units", r.Units)
+	}
 	if !r.Balanced || r.Pending > 0 {
 		return words, fmt.Errorf("the books do not balance: %s, %d pending, %q", words, r.Pending, r.Findings)
 	}

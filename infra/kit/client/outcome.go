@@ -8,6 +8,8 @@ type Outcome string
 const (
 	Accepted Outcome = "accepted"
 	SoldOut  Outcome = "sold-out"
+	// NotEnough comes with how many units are left.
+	NotEnough Outcome = "not-enough"
 	// AlreadyOrdered comes with the claim that the buyer has, or with the other sale of the group.
 	AlreadyOrdered Outcome = "already-ordered"
 	Pending        Outcome = "pending"
@@ -26,7 +28,7 @@ const (
 // refusals are the final refusals of a purchase that the contract allows, with their
 // statuses.
 var refusals = map[string]int{
-	"already-ordered": http.StatusConflict, "sold-out": http.StatusConflict, "sale-not-open": http.StatusForbidden,
+	"already-ordered": http.StatusConflict, "sold-out": http.StatusConflict, "not-enough": http.StatusConflict, "sale-not-open": http.StatusForbidden,
 	"sale-closed": http.StatusGone, "recalled": http.StatusGone, "sale-not-found": http.StatusNotFound,
 	"not-your-turn": http.StatusForbidden, "turn-over": http.StatusForbidden,
 }
@@ -47,6 +49,8 @@ func JudgePurchase(saleID string, a Answer) (o Outcome, final bool) {
 		return Outcome(a.Code), false
 	case a.Code != "" && passing[a.Code] == 0 && refusals[a.Code] == 0 && a.Status == http.StatusServiceUnavailable:
 		return Outcome("later:" + a.Code), false // a later version's: its status decides
+	case a.Code == string(NotEnough) && a.Left < 1:
+		return Wrong, true
 	case a.Code != "" && refusals[a.Code] == a.Status && (a.Code != "already-ordered" || a.Claim.of(saleID) || a.Claim.elsewhere(saleID)):
 		return Outcome(a.Code), true
 	}

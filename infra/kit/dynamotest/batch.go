@@ -55,17 +55,22 @@ func (db *DB) batchRequest(in *dynamodb.BatchGetItemInput) (request, error) {
 func (db *DB) readBatch(keys []key, consistent bool, asked types.ReturnConsumedCapacity, m moment) (any, error) {
 	var left []map[string]types.AttributeValue
 	var read []key
+	torn := map[key]bool{}
 	for i, k := range keys {
 		if m.fault.Kind == Unprocessed && m.fault.hits(i) {
 			left = append(left, db.table.keyItem(k).copied())
 		} else {
-			read = append(read, k)
+			read, torn[k] = append(read, k), slices.Contains(m.fault.Torn, i)
 		}
 	}
 	slices.SortFunc(read, func(a, b key) int { return scanOrder(a.String(), b.String()) })
 	answers, cost := []map[string]types.AttributeValue{}, 0.0
 	for _, k := range read {
-		it := db.table.get(k, db.view(m, consistent))
+		v := db.view(m, consistent)
+		if torn[k] {
+			v.torn = m.fault.TornBy
+		}
+		it := db.table.get(k, v)
 		cost += readUnits(it.size, consistent)
 		if it.item != nil {
 			answers = append(answers, it.item.copied())

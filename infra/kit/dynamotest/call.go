@@ -34,6 +34,8 @@ var known = map[string][]string{
 	"UpdateItemInput":   append([]string{"Key", "UpdateExpression", "ReturnValues", "ReturnConsumedCapacity"}, writeParameters...),
 	"DeleteItemInput":   {"TableName", "Key"},
 
+	"TransactGetItemsInput":      {"TransactItems"},
+	"Get":                        {"TableName", "Key"},
 	"TransactWriteItemsInput":    {"TransactItems"},
 	"BatchExecuteStatementInput": {"Statements"},
 }

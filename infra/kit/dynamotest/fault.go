@@ -19,8 +19,8 @@ type Kind int
 const (
 	// NoFault lets the call pass; Delay, ReplyDelay and Stale still apply.
 	NoFault Kind = iota
-	// Conflict refuses a write or a transaction: another transaction has
-	// Items of it in flight (all of them if Items is empty). Nothing is applied,
+	// Conflict refuses a write or a transaction, of reads too: another transaction or write
+	// has Items of it in flight (all of them if Items is empty). Nothing is applied,
 	// except in a batch of statements, where only Items are refused.
 	Conflict
 	// Throttle refuses the call for want of capacity. A transaction with Items
@@ -87,6 +87,10 @@ type Fault struct {
 	// answer must not come earlier, so ReplyDelay should not be less.
 	Hidden    []int
 	HiddenFor time.Duration
+	// Torn are indexes of a BatchGetItem. Those items are as they were TornBy ago, because it reads item by
+	// item; Delay should not be less, so that the call had begun by then.
+	Torn   []int
+	TornBy time.Duration
 }
 
 // Call is one valid call of an operation, as DB.Fault sees it.
@@ -122,8 +126,11 @@ func On(op, key string, fault func(Call) Fault) func(Call) Fault {
 	}
 }
 
-// transactional reports whether the call is cancelled rather than refused.
+// transactional reports whether the call writes in a transaction.
 func (c Call) transactional() bool { return c.Op == "TransactWriteItems" }
+
+// cancellable reports whether the call is cancelled rather than refused.
+func (c Call) cancellable() bool { return c.transactional() || c.Op == "TransactGetItems" }
 
 // writing reports whether the call is a write of a single item.
 func (c Call) writing() bool {
@@ -170,11 +177,13 @@ func (f Fault) refusal(c Call) (cost float64, err error) {
 		return 0, internalError()
 	case f.Kind == Conflict && c.transactional():
 		return float64(transactional * len(c.Keys)), canceledBy(len(c.Keys), f.hits, reasonConflict)
+	case f.Kind == Conflict && c.cancellable():
+		return 0, canceledBy(len(c.Keys), f.hits, reasonConflict)
 	case f.Kind == Conflict && c.writing():
 		return 1, conflict()
 	case f.Kind == Throttle && c.batched() && len(f.Items) > 0:
 		return 0, nil // its statements are
-	case f.Kind == Throttle && !c.transactional():
+	case f.Kind == Throttle && !c.cancellable():
 		return 0, throughputExceeded()
 	case f.Kind == Throttle && len(f.Items) == 0:
 		return 0, &types.ThrottlingException{Message: aws.String("Rate of requests exceeds the allowed throughput")}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 func only(f Fault) func(Call) Fault { return func(Call) Fault { return f } }
@@ -126,9 +127,37 @@ func TestHalfOfATransactionMayBeHiddenFromPlainReads(t *testing.T) {
 	if out, err := db.Query(t.Context(), page); err != nil || len(out.Items) != 0 {
 		t.Errorf("a query sees %v (%v), want nothing", out, err)
 	}
+	wantTold(t, db, together(keyAt("STOCK", "S"), keyAt("CLAIM", "alice")), "None TransactionConflict")
+	wantTold(t, db, together(keyAt("STOCK", "S"), keyAt("CLAIM", "bob")), "ok")
 	wantTold(t, db, put(inP("other")), "ok")
 	wantTold(t, db, put(keyAt("CLAIM", "alice")), "TransactionConflictException")
 	wantTold(t, db, put(keyAt("STOCK", "S")), "ok") // it shows already
 	c.at = c.at.Add(time.Second)
 	wantItem(t, look(t, db, "CLAIM", "alice"), `[pk:CLAIM sk:alice]`)
+}
+
+func TestABatchReadMayBeOfTwoInstants(t *testing.T) {
+	db, c := newDB(), newClock()
+	db.Now = c.now
+	mustPut(t, db, "p", "a", attributes{"n": num("1")})
+	mustPut(t, db, "p", "b", attributes{"n": num("1")})
+	c.at = c.at.Add(time.Second)
+	mustPut(t, db, "p", "a", attributes{"n": num("2")})
+	mustPut(t, db, "p", "b", attributes{"n": num("2")})
+	for by, want := range map[time.Duration]string{0: "2 2", time.Millisecond: "1 2"} {
+		db.Fault = only(Fault{Torn: []int{0}, TornBy: by})
+		out, err := db.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+			tableName: {Keys: []map[string]types.AttributeValue{inP("a"), inP("b")}, ConsistentRead: aws.Bool(true)},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]string{}
+		for _, it := range out.Responses[tableName] {
+			seen[it["sk"].(*types.AttributeValueMemberS).Value] = it["n"].(*types.AttributeValueMemberN).Value
+		}
+		if got := seen["a"] + " " + seen["b"]; got != want {
+			t.Errorf("torn by %v, it reads %s, want %s", by, got, want)
+		}
+	}
 }

@@ -100,6 +100,14 @@ func transact(actions ...types.TransactWriteItem) call {
 	return of((*DB).TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
 }
 
+func together(keys ...attributes) call {
+	in := &dynamodb.TransactGetItemsInput{}
+	for _, k := range keys {
+		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: aws.String(tableName), Key: k}})
+	}
+	return of((*DB).TransactGetItems, in)
+}
+
 func inP(sk string) attributes { return keyAt("p", sk) }
 
 // told is what a call answers: "ok", the code of its error, or the reasons of a cancelled

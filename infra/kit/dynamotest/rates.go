@@ -8,7 +8,7 @@ import (
 // Rates are the shares of calls, each in [0,1], that meet a fault. Their sum
 // should not exceed 1; what exceeds it never happens.
 type Rates struct {
-	Conflict    float64 // of writes and transactions
+	Conflict    float64 // of writes and transactions, of reads too
 	Throttle    float64
 	ServerError float64
 	LostReply   float64
@@ -19,6 +19,9 @@ type Rates struct {
 	Hidden      float64 // of transactions, in addition to the others
 	// HiddenFor is the longest time for which an item of a transaction is hidden.
 	HiddenFor time.Duration
+	// Torn are of BatchGetItem, in addition to the others, and TornBy is the longest time between its instants.
+	Torn   float64
+	TornBy time.Duration
 	// Late is the longest delay of ApplyLate.
 	Late time.Duration
 }
@@ -36,6 +39,11 @@ func (r Rates) Seeded(seed uint64) func(Call) Fault {
 			f.HiddenFor = 1 + time.Duration(chance.Int64N(int64(r.HiddenFor)))
 			f.ReplyDelay = f.HiddenFor
 		}
+		if c.Op == "BatchGetItem" && chance.Float64() < r.Torn {
+			f.Torn = someOf(chance, len(c.Keys))
+			f.TornBy = 1 + time.Duration(chance.Int64N(int64(r.TornBy)))
+			f.Delay = f.TornBy
+		}
 		return f
 	}
 }
@@ -50,14 +58,14 @@ func (r Rates) draw(chance *rand.Rand, c Call) Fault {
 		return hit
 	}
 	switch {
-	case falls(r.Conflict, changes):
+	case falls(r.Conflict, changes || c.cancellable()):
 		return Fault{Kind: Conflict, Items: someOf(chance, len(c.Keys))}
 	case falls(r.Throttle, true):
 		f := Fault{Kind: Throttle, Code: reasonThrottling}
 		if chance.IntN(2) == 0 {
 			f.Code = reasonThroughput
 		}
-		if (c.transactional() || c.batched()) && chance.IntN(3) > 0 {
+		if (c.cancellable() || c.batched()) && chance.IntN(3) > 0 {
 			f.Items = someOf(chance, len(c.Keys))
 		}
 		return f

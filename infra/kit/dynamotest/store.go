@@ -74,6 +74,7 @@ type view struct {
 	latest     bool // whatever is hidden from plain reads
 	consistent bool
 	stale      bool          // one version behind, whatever the time
+	torn       time.Duration // the state of so long ago, or a later one, even if consistent
 	lag        time.Duration // the state of so long ago
 }
 
@@ -82,6 +83,8 @@ func (v view) of(r row) version {
 	case v.latest:
 		return r.version
 	case v.now.Before(r.shownAt), !v.consistent && v.stale:
+		return r.before()
+	case v.torn > 0 && v.now.Add(-v.torn).Before(r.before().until):
 		return r.before()
 	case v.consistent:
 		return r.version

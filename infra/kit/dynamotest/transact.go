@@ -2,6 +2,7 @@ package dynamotest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -18,6 +19,62 @@ func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrite
 		r.keys = append(r.keys, w.key.String())
 	}
 	return run[dynamodb.TransactWriteItemsOutput](ctx, db, "TransactWriteItems", in, r, err)
+}
+
+// TransactGetItems is DynamoDB's TransactGetItems. It has no limit of 4 MB.
+func (db *DB) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error) {
+	r, err := db.transactionReads(in)
+	return run[dynamodb.TransactGetItemsOutput](ctx, db, "TransactGetItems", in, r, err)
+}
+
+func (db *DB) transactionReads(in *dynamodb.TransactGetItemsInput) (request, error) {
+	if n := len(in.TransactItems); n == 0 || n > maxActions {
+		return request{}, validation("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and %d", maxActions)
+	}
+	var r request
+	var keys []key
+	for _, a := range in.TransactItems {
+		if a.Get == nil {
+			return r, validation("Value null at 'transactItems.get' failed to satisfy constraint: Member must not be null")
+		}
+		if err := checkParameters(a.Get); err != nil {
+			return r, err
+		}
+		t, err := db.tableNamed(a.Get.TableName)
+		if err != nil {
+			return r, err
+		}
+		k, err := t.keyOf(a.Get.Key)
+		if err != nil {
+			return r, err
+		}
+		if slices.Contains(keys, k) {
+			return r, validation("Transaction request cannot include multiple operations on one item")
+		}
+		keys, r.keys = append(keys, k), append(r.keys, k.String())
+	}
+	r.evaluate = func(m moment) (any, error) { return db.readTogether(keys, m) }
+	return r, nil
+}
+
+// readTogether reads the items as they are at one instant, whatever is hidden from plain reads: what
+// has one of them in flight makes it fail. It waits for nobody and nobody for it. db.mu is held.
+func (db *DB) readTogether(keys []key, m moment) (any, error) {
+	reasons, isBusy := make([]types.CancellationReason, len(keys)), false
+	out := &dynamodb.TransactGetItemsOutput{}
+	for i, k := range keys {
+		reasons[i] = reason(reasonNone)
+		if db.busy(k, m.now) {
+			reasons[i], isBusy = reason(reasonConflict), true
+		}
+		it := db.table.current(k)
+		db.bill(0, transactional*readUnits(it.size, true))
+		out.Responses = append(out.Responses, types.ItemResponse{Item: it.item.copied()})
+	}
+	if isBusy {
+		return nil, canceledFor(reasons)
+	}
+	return out, nil
 }
 
 // transactionInput reads one action of a transaction.

@@ -63,6 +63,7 @@ func read(r io.Reader, take func(text []byte) error) error {
 type order struct {
 	SaleID, User, ClaimID, OrderID, RequestKey string
 	Shard                                      *int
+	Units                                      int64 // 0 is one
 	AcceptedAt                                 int64
 }
 
@@ -95,12 +96,12 @@ func (s *Source) Log(r io.Reader) error {
 }
 
 func (s *Source) order(o order) error {
-	if !sale.ValidID(o.SaleID) || !sale.ValidUser(o.User) || !sale.ValidID(o.ClaimID) || o.Shard == nil || o.AcceptedAt <= 0 {
+	if !sale.ValidID(o.SaleID) || !sale.ValidUser(o.User) || !sale.ValidID(o.ClaimID) || o.Shard == nil || o.AcceptedAt <= 0 || o.Units < 0 || o.Units > sale.MaxPerOrder {
 		return fmt.Errorf("claim %q of sale %q: a member is missing or malformed", o.ClaimID, o.SaleID)
 	}
 	c, err := s.claim(o.SaleID, o.User, o.ClaimID, o.OrderID)
 	if err == nil {
-		c.Shard, c.AcceptedAt, c.RequestKey = *o.Shard, time.UnixMilli(o.AcceptedAt).UTC(), o.RequestKey
+		c.Shard, c.Units, c.AcceptedAt, c.RequestKey = *o.Shard, o.Units, time.UnixMilli(o.AcceptedAt).UTC(), o.RequestKey
 	}
 	return err
 }

@@ -42,6 +42,7 @@ type Buyer struct {
 	Key    string        // Idempotency-Key; "" to send none
 	At     time.Duration // when they click, from the start
 	Clicks int
+	Units  int64 // that each click asks for; 0 is one
 }
 
 // Plan makes a crowd that comes at once: each buyer has 1 to clicks clicks, and about half of the
@@ -70,7 +71,7 @@ func TotalClicks(crowd []Buyer) int {
 
 // API is the part of the client that a buyer uses.
 type API interface {
-	Buy(ctx context.Context, saleID, token, key string) (client.Answer, error)
+	BuyUnits(ctx context.Context, saleID, token, key string, units int64) (client.Answer, error)
 	Mine(ctx context.Context, saleID, token string) (client.Answer, error)
 }
 
@@ -202,7 +203,7 @@ func (r *Rush) try(ctx context.Context, t Try) (_ Try, next time.Time) {
 		if t.Poll {
 			return r.API.Mine(ctx, r.SaleID, b.Token)
 		}
-		return r.API.Buy(ctx, r.SaleID, b.Token, b.Key)
+		return r.API.BuyUnits(ctx, r.SaleID, b.Token, b.Key, b.Units)
 	})
 	t.Answered = time.Now()
 	answered := !t.Sent.IsZero() && err == nil
@@ -225,7 +226,7 @@ func (r *Rush) try(ctx context.Context, t Try) (_ Try, next time.Time) {
 		case t.Outcome == client.Failed && !t.Final: // nobody knows what became of it
 		case t.Poll:
 			h.Asked(b.User, at, t.Outcome, t.Answer)
-		case t.Final && h.Clicked(b.User, b.Key != "", at, t.Outcome, t.Answer):
+		case t.Final && h.Asks(b.User, max(1, b.Units), b.Key != "", at, t.Outcome, t.Answer):
 			t.Outcome = AcceptedAgain
 		}
 	}

@@ -26,7 +26,7 @@ type shop struct {
 	onOrder, onStatus func(n int, at time.Duration) (client.Answer, error)
 }
 
-func (s *shop) Buy(context.Context, string, string, string) (client.Answer, error) {
+func (s *shop) BuyUnits(context.Context, string, string, string, int64) (client.Answer, error) {
 	return s.asked(&s.clicks, s.onOrder)
 }
 

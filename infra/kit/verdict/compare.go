@@ -56,9 +56,35 @@ func (c *comparison) stock() {
 	if len(c.books.Shards) != c.sale.Shards {
 		c.breaks("P2", "%d shards are stored, but %d were asked for", len(c.books.Shards), c.sale.Shards)
 	}
-	if want := min(c.sale.Units, int64(len(c.buyers))); c.sale.Steady && int64(len(c.books.Claims)) != want {
-		c.breaks("P1", "%d units were sold, not %d", len(c.books.Claims), want)
+	sold, want := int64(0), min(c.sale.Units, c.wanted())
+	for _, claim := range c.books.Claims {
+		sold += claim.Count()
 	}
+	// What is left is less than anybody was refused.
+	if c.sale.Steady && sold != want && (sold > want || len(c.refusals) == 0 || want-sold >= c.leastRefused()) {
+		c.breaks("P1", "%d units were sold, not %d", sold, want)
+	}
+}
+
+// wanted is how many units the buyers have got, or asked for at most.
+func (c *comparison) wanted() (units int64) {
+	for _, b := range c.buyers {
+		if b.claim != "" {
+			units += b.got
+		} else {
+			units += max(1, b.units)
+		}
+	}
+	return units
+}
+
+// leastRefused is the least that anybody asked for and did not get.
+func (c *comparison) leastRefused() int64 {
+	least := c.refusals[0].units
+	for _, r := range c.refusals {
+		least = min(least, r.units)
+	}
+	return least
 }
 
 // claimed compares the claims and orders in the answers with those in the table.
@@ -67,6 +93,9 @@ func (c *comparison) claimed() {
 		b, is := c.buyers[user], c.held[user]
 		if b.claim != "" && b.claim != is.ClaimID {
 			c.breaks("P4", "%s got claim %s, but the table has %q", user, b.claim, is.ClaimID)
+		}
+		if b.claim != "" && is.ClaimID == b.claim && b.got != is.Count() {
+			c.breaks("P40", "%s got %d units, but the table has %d", user, b.got, is.Count())
 		}
 		if b.order != "" && b.order != is.OrderID {
 			c.breaks("P7", "%s got order %s, but the table has %q", user, b.order, is.OrderID)
@@ -101,9 +130,9 @@ func (c *comparison) refused() {
 			c.breaks("P9", "%s holds claim %s, and the same key got sold-out", r.user, own.ClaimID)
 		}
 		switch {
-		case left > 0:
-			c.breaks("P6", "%s got sold-out at %s, but %d units are left", r.user, r.Until.Format(clock), left)
-		case last.AcceptedAt.After(r.Until):
+		case left >= r.units:
+			c.breaks("P6", "%s got %s at %s, but %d units are left", r.user, r.told, r.Until.Format(clock), left)
+		case r.units == 1 && last.AcceptedAt.After(r.Until):
 			c.breaks("P6", "%s got sold-out by %s, but %s got a unit at %s",
 				r.user, r.Until.Format(clock), last.User, last.AcceptedAt.Format(clock))
 		}

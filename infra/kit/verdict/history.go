@@ -50,11 +50,15 @@ type buyer struct {
 	accepted  int
 	first     client.Answer // the first acceptance
 	end       string        // final state of the order
+	units     int64         // the most that the buyer has asked for; got is what the claim has
+	got       int64
 }
 
-// refusal is one sold-out answer.
+// refusal is one sold-out or not-enough answer.
 type refusal struct {
 	user  string
+	told  client.Outcome
+	units int64 // that were asked for
 	keyed bool
 	Span
 }
@@ -98,9 +102,15 @@ func (h *History) Unanswered(user string, why any) {
 // Clicked notes the final answer to a click and reports whether it is an acceptance after
 // the buyer's first. All clicks of a buyer with a key have the same one.
 func (h *History) Clicked(user string, keyed bool, at Span, o client.Outcome, a client.Answer) (again bool) {
+	return h.Asks(user, 1, keyed, at, o, a)
+}
+
+// Asks is Clicked of a click that asks for so many units.
+func (h *History) Asks(user string, units int64, keyed bool, at Span, o client.Outcome, a client.Answer) (again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.buyer(user)
+	b.units = max(b.units, units)
 	switch {
 	case o == client.Accepted:
 		if b.accepted++; b.accepted == 1 {
@@ -120,7 +130,12 @@ func (h *History) Clicked(user string, keyed bool, at Span, o client.Outcome, a 
 		}
 		h.told(user, at, a.Claim)
 	case o == client.SoldOut:
-		h.refusals = append(h.refusals, refusal{user, keyed, at})
+		h.refusals = append(h.refusals, refusal{user, o, units, keyed, at})
+	case o == client.NotEnough:
+		if a.Left >= units {
+			h.breaks("P6", "%s asked for %d units and was refused, but %d were left", user, units, a.Left)
+		}
+		h.refusals = append(h.refusals, refusal{user, o, units, false, at})
 	default:
 		h.breaks("P5", "a click of %s got the answer %s", user, a)
 	}
@@ -157,7 +172,7 @@ func (h *History) told(user string, at Span, c client.Claim) {
 		if taken && other != user {
 			h.breaks("P3", "%s and %s got the same claim %s", other, user, c.ClaimID)
 		}
-		b.claim, b.claimedAt, h.claims[c.ClaimID] = c.ClaimID, at.Until, user
+		b.claim, b.claimedAt, h.claims[c.ClaimID], b.got = c.ClaimID, at.Until, user, c.Count()
 		if h.sale.Units > 0 && !h.sale.AsksForPayment && int64(len(h.claims)) == h.sale.Units+1 {
 			h.breaks("P1", "more than %d claims were given for %d units", h.sale.Units, h.sale.Units)
 		}

@@ -7,9 +7,9 @@ type class int
 
 const (
 	untouched   class = iota // not a call of data: passes unchanged
-	read                     // also one in a transaction
+	read                     // but for those of a transaction
 	write                    // of one item
-	transaction              // writes of many items
+	transaction              // writes or reads of many items
 	batch                    // of statements, which conflict one by one on AWS; here they never do
 	sending                  // of messages
 )
@@ -20,7 +20,7 @@ const dynamoPrefix = "DynamoDB_20120810."
 var classes = map[string]class{
 	dynamoPrefix + "GetItem": read, dynamoPrefix + "BatchGetItem": read, dynamoPrefix + "Query": read, dynamoPrefix + "Scan": read,
 	dynamoPrefix + "PutItem": write, dynamoPrefix + "UpdateItem": write, dynamoPrefix + "DeleteItem": write,
-	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "BatchExecuteStatement": batch,
+	dynamoPrefix + "TransactGetItems": transaction, dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "BatchExecuteStatement": batch,
 	"AmazonSQS.SendMessage": sending,
 }
 

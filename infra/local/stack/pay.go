@@ -22,7 +22,7 @@ const (
 
 // pay plays a payment provider: it sends the signed webhook of a payment of the order in
 // the query, and answers as the function did. Also in the query: provider, reference,
-// amount and currency; what is left out is the sale's, or 1 CNY.
+// amount and currency; what is left out is the order's, or 1 CNY.
 func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	id, err := orderid.Parse(q.Get("order"))
@@ -36,9 +36,11 @@ func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 	order, err := orders.Order(r.Context(), id)
 	if err == nil {
 		p.SaleID = order.SaleID
-		var held sale.Sale
-		if held, err = orders.Sale(r.Context(), order.SaleID); err == nil && held.Price != 0 {
-			p.Amount, p.Currency = held.Price, held.Currency
+		var of sale.Sale
+		if of, err = orders.Sale(r.Context(), order.SaleID); err == nil && of.Price != 0 {
+			var held sale.Claim
+			held, err = orders.Claim(r.Context(), order.SaleID, order.User)
+			p.Amount, p.Currency = of.PriceOf(held.UnitCount()), of.Currency
 		}
 	}
 	// The order's item is written after its claim. Its payment must not name another sale or

@@ -46,6 +46,7 @@ type cancelledJSON struct {
 type orderJSON struct {
 	OrderID     string `json:"orderId,omitempty"`
 	ClaimID     string `json:"claimId"`
+	Units       int64  `json:"units,omitempty"` // absent if it is one
 	State       string `json:"state"`
 	AcceptedAt  string `json:"acceptedAt"`
 	ConfirmedAt string `json:"confirmedAt,omitempty"`
@@ -73,7 +74,7 @@ type entryJSON struct {
 // orderOf is an order in JSON. Its state is that of the list of orders.
 func orderOf(s sale.Sale, c sale.Claim, m sale.Money) orderJSON {
 	one := orderJSON{
-		ClaimID: c.ID, State: string(stateOf(s, c)), AcceptedAt: httpapi.Time(c.AcceptedAt), RequestKey: c.RequestKey, ResentAt: timeIf(c.ResentAt),
+		ClaimID: c.ID, Units: c.Units, State: string(stateOf(s, c)), AcceptedAt: httpapi.Time(c.AcceptedAt), RequestKey: c.RequestKey, ResentAt: timeIf(c.ResentAt),
 		PaidAt: timeIf(c.PaidAt), Payment: c.Payment, Amount: c.Amount, Currency: c.Currency, ReleasedAt: timeIf(c.ReleasedAt), ReleasedBy: string(c.ReleasedBy),
 		CancelledAt: timeIf(c.CancelledAt), Unit: string(c.Unit), RefundedAt: timeIf(m.At), Refund: httpapi.MoneyOf(c.Payment, m),
 	}

@@ -41,7 +41,7 @@ func (w *world) readers(order string) (all saidOfMoney) {
 	_, all.Buyer, _ = strings.Cut(w.data("order show "+order), "for the buyer: ")
 	all.Buyer = strings.TrimSpace(all.Buyer)
 	line := w.listOf("")[1]
-	all.List = strings.TrimSpace(strings.Join(line[len(line)-2:], " "))
+	all.List = strings.TrimSpace(strings.Join(line[len(line)-3:len(line)-1], " "))
 
 	receipt, err := w.book.Step(w.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
 	w.ok(receipt, err)

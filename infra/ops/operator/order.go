@@ -107,7 +107,7 @@ func resend(ctx context.Context, p *target, o options, out *terminal) error {
 	return err
 }
 
-const orderColumns = "sale -name order user state accepted confirmed paid payment amount currency released releasedBy labels refunded back money"
+const orderColumns = "sale -name order user state accepted confirmed paid payment amount currency released releasedBy labels refunded back money units"
 
 // recalled is the state, in lists, of an order that is not over and whose sale was recalled.
 const recalled sale.ClaimState = "RECALLED"
@@ -195,7 +195,7 @@ func orderCells(s sale.Sale, c sale.Claim, m sale.Money) []spreadsheet.Cell {
 	return []spreadsheet.Cell{
 		text(s.ID), text(s.Name), text(order), text(c.User), word(string(stateOf(s, c))), text(httpapi.Time(c.AcceptedAt)), text(confirmed), text(timeIf(c.PaidAt)),
 		text(c.Payment), amount, word(c.Currency), text(timeIf(c.ReleasedAt)), word(string(c.ReleasedBy)), text(string(s.Labels)), text(timeIf(m.At)),
-		back, word(is),
+		back, word(is), number(c.UnitCount()),
 	}
 }
 

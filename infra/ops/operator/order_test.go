@@ -23,12 +23,12 @@ func (w *world) listOf(state sale.ClaimState) [][]string {
 }
 
 func TestEveryOrderIsListedInItsState(t *testing.T) {
-	selling(t, sale.Creation{Labels: "sku=A-38,erp=4711"}, func(t *testing.T, w *world) {
+	selling(t, sale.Creation{Labels: "sku=A-38,erp=4711", MaxPerOrder: 2}, func(t *testing.T, w *world) {
 		orders := map[string]string{}
 		for _, user := range []string{"=cmd()", "-2", "alice", "'bob"} {
 			orders[user] = w.ordered(user)
 		}
-		w.ok(w.book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "pending"}))
+		w.ok(w.book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "pending", Units: 2}))
 		w.pay("pi_=cmd()", orders["=cmd()"], 89900)
 		w.pay("pi_alice", orders["alice"], 89900)
 		w.ok(w.book.ReportMoney(t.Context(), sale.MoneyReport{
@@ -39,11 +39,11 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 		number := func(user string) string { return "'" + orders[user] }
 		all := [][]string{
 			strings.Fields(strings.ReplaceAll(orderColumns, "-", "")),
-			{"'moutai", goods, number("'bob"), "''bob", "CONFIRMED", at, at, "", "", "", "", "", "", labels, "", "", ""},
-			{"'moutai", goods, number("-2"), "'-2", "CANCELLED", at, at, "", "", "", "", at, "buyer", labels, "", "", ""},
-			{"'moutai", goods, number("=cmd()"), "'=cmd()", "PAID", at, at, at, "'stripe#pi_=cmd()", "899.00", "CNY", "", "", labels, "", "", ""},
-			{"'moutai", goods, number("alice"), "'alice", "PAID", at, at, at, "'stripe#pi_alice", "899.00", "CNY", "", "", labels, at, "899.00", "whole"},
-			{"'moutai", goods, "", "'pending", "PENDING", at, "", "", "", "", "", "", "", labels, "", "", ""},
+			{"'moutai", goods, number("'bob"), "''bob", "CONFIRMED", at, at, "", "", "", "", "", "", labels, "", "", "", "1"},
+			{"'moutai", goods, number("-2"), "'-2", "CANCELLED", at, at, "", "", "", "", at, "buyer", labels, "", "", "", "1"},
+			{"'moutai", goods, number("=cmd()"), "'=cmd()", "PAID", at, at, at, "'stripe#pi_=cmd()", "899.00", "CNY", "", "", labels, "", "", "", "1"},
+			{"'moutai", goods, number("alice"), "'alice", "PAID", at, at, at, "'stripe#pi_alice", "899.00", "CNY", "", "", labels, at, "899.00", "whole", "1"},
+			{"'moutai", goods, "", "'pending", "PENDING", at, "", "", "", "", "", "", "", labels, "", "", "", "2"},
 		}
 		for state, want := range map[sale.ClaimState][][]string{
 			"": all, sale.Paid: {all[0], all[3], all[4]}, sale.Pending: {all[0], all[5]}, sale.Confirmed: {all[0], all[1]}, sale.Cancelled: {all[0], all[2]}, sale.Expired: {all[0]},
@@ -52,7 +52,7 @@ func TestEveryOrderIsListedInItsState(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", state, diff)
 			}
 		}
-		w.says("order list --sale moutai --state paid", 0, orders["alice"]+" alice PAID "+strings.ReplaceAll(at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels+" "+at+" 899.00 whole", "'", ""), "2 orders\n")
+		w.says("order list --sale moutai --state paid", 0, orders["alice"]+" alice PAID "+strings.ReplaceAll(at+" "+at+" "+at+" stripe#pi_alice 899.00 CNY - - "+labels+" "+at+" 899.00 whole 1", "'", ""), "2 orders\n")
 		w.ok(w.book.Recall(t.Context(), sale.Recall{SaleID: "moutai"}))
 		var states []string
 		for _, line := range w.listOf("")[1:] {

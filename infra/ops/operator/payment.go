@@ -130,11 +130,11 @@ func showPayment(ctx context.Context, book *ledger.Ledger, p *sale.Payment, out 
 	}
 	price := "a sale without a price"
 	if s.Price != 0 {
-		price = fmt.Sprintf("its price is %d %s", s.Price, s.Currency)
+		price = fmt.Sprintf("its price is %d %s", s.PriceOf(c.UnitCount()), s.Currency)
 	}
 	if s.Extras {
 		price += ", and a payment may have extras"
-		p.Goods, p.GoodsCurrency = s.Price, s.Currency
+		p.Goods, p.GoodsCurrency = s.PriceOf(c.UnitCount()), s.Currency
 	}
 	fmt.Fprintf(out, "order %s is of %s in sale %s: %s; %s\n", orderid.String(o.ID), o.User, o.SaleID, c.State(), price)
 	return recorded, nil

@@ -87,7 +87,7 @@ func sales(ctx context.Context, p *target, o options, out *terminal) error {
 	}
 	out.notef("%d sales, release %s", len(all.Sales), all.Version)
 	list := out.list("sale -name -group state -opens closes seeded audited left pending -confirmed paid unpaid released refundsDue " +
-		"books error")
+		"books error -maxPerOrder")
 	for _, s := range all.Sales {
 		if err := list.add(s.raw, s.cells(when(all.AsOf))...); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (s listedSale) cells(asOf time.Time) []spreadsheet.Cell {
 	}
 	return slices.Concat([]spreadsheet.Cell{
 		text(s.SaleID), text(s.Name), text(s.LimitGroup), state, moment(when(s.OpensAt)), moment(when(s.ClosesAt)), number(s.Seeded),
-	}, books, []spreadsheet.Cell{text(string(s.Error))})
+	}, books, []spreadsheet.Cell{text(string(s.Error)), number(int64(max(1, s.MaxPerOrder)))})
 }
 
 // showSale tells how one sale stands, and who changed it last.

@@ -124,6 +124,9 @@ func preview(ctx context.Context, p *target, sales []wanted, out *terminal) erro
 			out.notef("%s has a draw: people enter from %s to %s, and a unit is kept for %v",
 				w.SaleID, instant(w.EnterFrom), instant(w.EnterUntil), w.KeepFor)
 		}
+		if w.MaxPerOrder > 0 {
+			out.notef("%s: an order may have up to %d units", w.SaleID, w.MaxPerOrder)
+		}
 		if w.LateFor > 0 {
 			out.notef("%s: an order that is not paid in time stays for %d days more, while units are left", w.SaleID, w.LateFor/day)
 		}
@@ -161,7 +164,8 @@ func (w wanted) among(exist []listedSale) string {
 	for name, same := range map[string]bool{
 		"name": is.Name == w.Name, "opensAt": exactly(when(is.OpensAt)) == exactly(w.OpensAt), "closesAt": exactly(when(is.ClosesAt)) == exactly(w.ClosesAt),
 		"limitGroup": is.LimitGroup == w.LimitGroup, "stock": is.Seeded == w.Stock, "shards": is.Shards == w.Shards,
-		"payWithin": is.PayWithin == int64(w.PayWithin/time.Second), "lateDays": is.LateDays == int64(w.LateFor/day),
+		"maxPerOrder": is.MaxPerOrder == w.MaxPerOrder,
+		"payWithin":   is.PayWithin == int64(w.PayWithin/time.Second), "lateDays": is.LateDays == int64(w.LateFor/day),
 		"price": is.Price == w.Price, "currency": is.Currency == w.Currency, "extras": (is.Extras != "") == w.Extras,
 	} {
 		if !same && is.Error == "" {

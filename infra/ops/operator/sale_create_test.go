@@ -48,7 +48,7 @@ func TestAFileDescribesASaleOrAGroupOfThem(t *testing.T) {
 	first, second := size("runner-38", "Trail Runner", 300), size("runner-39", "Trail Runner", 400)
 	first.Labels, second.About = "sku=38", "on"
 	dear := size("runner", "runner", 100)
-	dear.LimitGroup, dear.LateFor, dear.Extras = "", 0, true
+	dear.LimitGroup, dear.LateFor, dear.Extras, dear.MaxPerOrder, dear.Shards = "", 0, true, 2, 5
 	drawn := one("no", "no", 1000)
 	drawn.Shards, drawn.DrawTerms = 5, sale.DrawTerms{EnterFrom: opens.Add(-72 * time.Hour), EnterUntil: opens.Add(-24 * time.Hour), KeepFor: 4 * time.Hour}
 	emoji := one("a", "a", 10)
@@ -56,7 +56,7 @@ func TestAFileDescribesASaleOrAGroupOfThem(t *testing.T) {
 	const window = `"opensAt":"2026-12-05T12:00:00Z","closesAt":"2026-12-05T14:00:00Z"`
 	for text, want := range map[string][]sale.Creation{
 		drop: {first, second, size("40", "40", 300)},
-		`{"saleId": "runner", ` + window + `, "stock": 100, "payWithin": "30m", "price": 89900, "currency": "CNY", "extras": "allowed"}`:                                                                                                                     {dear},
+		`{"saleId": "runner", ` + window + `, "stock": 100, "payWithin": "30m", "price": 89900, "currency": "CNY", "extras": "allowed", "maxPerOrder": 2}`:                                                                                                   {dear},
 		"saleId: no\nopensAt: 2026-12-05T12:00:00Z\nclosesAt: 2026-12-05T14:00:00Z\nstock: 1e3\nshards: 5\nenterFrom: 2026-12-02T12:00:00Z\nenterUntil: 2026-12-04T12:00:00Z\nkeepHours: 4h":                                                                 {drawn},
 		"%YAML 1.2\n---\n" + strings.NewReplacer("opensAt: 2026-12-05T20:00:00+08:00", "opensAt: &o 2026-12-05T20:00:00+08:00", "  - saleId: runner-38\n    labels: sku=38\n", "  - saleId: runner-38\n    labels: sku=38\n    opensAt: *o\n").Replace(drop): {first, second, size("40", "40", 300)},
 		`{"saleId": "a", "about": "\ud83d\udc5f \\ud83d\\udc5f"` + "," + window + `, "stock": 10}`:                                                                                                                                                           {emoji},
@@ -152,11 +152,14 @@ func TestACopyOfASaleHasEverythingButItsID(t *testing.T) {
 	}
 	says := func(about string) func(*sale.Creation) { return func(c *sale.Creation) { c.About = about } }
 	late := func(c *sale.Creation) { c.LateFor = 3 * day }
+	pairs := func(c *sale.Creation) { c.MaxPerOrder = 2 }
 	grouped := func(c *sale.Creation) { c.LimitGroup = "true" }
 	stock := func(n int64) func(*sale.Creation) { return func(c *sale.Creation) { c.Stock, c.MaxStock = n, 0 } }
 	for name, sales := range map[string][]sale.Creation{
 		"the least":        {of("a")},
 		"everything":       {of("on", all, draw)},
+		"orders of two":    {of("a", pairs)},
+		"of two, shards":   {of("a", all, pairs)},
 		"of a group":       {of("a", all, late, grouped)},
 		"a group":          {of("a", all, grouped), of("b", all, draw, grouped), of("c", all, grouped, stock(9)), of("d", grouped)},
 		"of a group alone": {of("a", grouped)},

@@ -113,7 +113,7 @@ func valuesOf(c sale.Creation) map[string]string {
 		values["name"] = c.Name
 	}
 	for name, n := range map[string]int64{
-		"stock": c.Stock, "shards": int64(c.Shards), "maxStock": c.MaxStock, "price": c.Price,
+		"stock": c.Stock, "shards": int64(c.Shards), "maxStock": c.MaxStock, "maxPerOrder": int64(c.MaxPerOrder), "price": c.Price,
 		"payWithin": int64(c.PayWithin / time.Second), "lateDays": int64(c.LateFor / day), "keepHours": int64(c.KeepFor / time.Hour),
 	} {
 		if n != 0 || name == "stock" {
@@ -127,7 +127,7 @@ func valuesOf(c sale.Creation) map[string]string {
 			values[name] = text
 		}
 	}
-	if c.Shards == sale.ShardsFor(sale.DefaultOrdersPerSecond, c.Stock) {
+	if c.Shards == sale.ShardsFor(sale.DefaultOrdersPerSecond, c.Stock/int64(max(1, c.MaxPerOrder))) {
 		delete(values, "shards") // they follow from the stock, also from another one
 	}
 	if c.Extras {

@@ -25,7 +25,7 @@ const saleMember, groupMember, salesMember = "saleId", "limitGroup", "sales"
 
 // wholes are the members that are whole numbers, with the unit of those that are lengths of time.
 var wholes = map[string]time.Duration{
-	"stock": 0, "shards": 0, "ordersPerSecond": 0, "maxStock": 0, "price": 0, "payWithin": time.Second, "lateDays": day, "keepHours": time.Hour,
+	"stock": 0, "shards": 0, "ordersPerSecond": 0, "maxStock": 0, "maxPerOrder": 0, "price": 0, "payWithin": time.Second, "lateDays": day, "keepHours": time.Hour,
 }
 
 const day = 24 * time.Hour

@@ -20,7 +20,7 @@ var storyLines = map[string]string{
 	"ordered-in-group": "$user has ordered in sale $saleId of the group $group",
 	"units-added":      `$units units were added ($changeId): a "sold out" before that was correct`,
 	"units-return":     `units of orders that are not paid in time, or are cancelled, are sold again: a "sold out" before that was correct`,
-	"accepted":         "accepted: claim $claimId, one unit of shard $shard",
+	"accepted":         "accepted: claim $claimId, units: $units, sold by shard $shard",
 	"resent":           "its order message was sent again (latest resend)",
 	"pending":          "pending for $seconds s",
 	"confirmed":        "confirmed: order $orderId",

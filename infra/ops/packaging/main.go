@@ -173,7 +173,7 @@ func storefront(tree fs.FS) (map[string][]byte, error) {
 	}
 	name, tarball, err := npm.Pack(packed)
 	files := map[string][]byte{name: tarball}
-	// flashsale.js loads drawrules.js for a sale with a draw.
+	// flashsale.js loads drawrules.js for a sale with a draw, or with orders of several units.
 	for _, name := range append([]string{"drawrules.js", npm.Integrity}, npm.Scripts...) {
 		files[name] = packed[name]
 	}

@@ -43,9 +43,9 @@ type course struct {
 // expect: people come at a rate that falls exponentially from the peak. The last unit is sold when as
 // many have come and the slowest of shards, claim buckets and table has taken as many.
 func expect(w wish, a advice) course {
-	people, stock, span := float64(w.users), float64(w.stock), float64(w.users)/w.peak
-	r := course{orders: min(w.stock, int64(w.users)), perSecond: min(a.ofShards, a.ofBuckets, sharedKeys*a.ofTable)}
-	r.left = w.stock - r.orders
+	people, stock, span := float64(w.users), float64(w.orders()), float64(w.users)/w.peak
+	r := course{orders: min(w.orders(), int64(w.users)), perSecond: min(a.ofShards, a.ofBuckets, sharedKeys*a.ofTable)}
+	r.left = max(0, w.stock-r.orders*w.maxPerOrder)
 	if r.left == 0 {
 		come := span * math.Log(2*people) // all of them, but for half a person
 		if stock < people {

@@ -39,6 +39,8 @@ func Command(where *target.Flags) *cobra.Command {
 			switch {
 			case w.users == 0 && w.stock == 0 && w.peak == 0 && !rested:
 				return cli.Usagef("say who comes and for how much, such as --users 500000 --stock 10000 --peak 50000")
+			case w.drawn && w.maxPerOrder > 1:
+				return cli.Usagef("a sale with a draw has no maxPerOrder: leave out --per-order")
 			case !w.drawn && (w.enter != 0 || w.keep != 0):
 				return cli.Usagef("--enter and --keep mean nothing without --draw")
 			case environment == "" && (rested || opens != ""):
@@ -83,6 +85,7 @@ func Command(where *target.Flags) *cobra.Command {
 	f.Float64Var(&w.peak, "peak", 0, "first requests a second when the sale opens")
 	f.DurationVar(&w.latency, "latency", 20*time.Millisecond, "median duration of a transaction")
 	f.IntVar(&w.writes, "writes", tableQuota, "write units a second that the account allows a table")
+	f.Int64Var(&w.maxPerOrder, "per-order", 1, "units of each order: the sale's maxPerOrder, 1 to 8")
 	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
 	f.BoolVar(&w.grouped, "grouped", false, "the sale has a limitGroup")
 	f.BoolVar(&w.drawn, "draw", false, "show a draw beside the rush")

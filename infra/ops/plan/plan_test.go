@@ -28,7 +28,7 @@ import (
 )
 
 func wished(users int, stock int64, peak float64) wish {
-	return wish{users: users, stock: stock, peak: peak, latency: 20 * time.Millisecond, writes: tableQuota, enter: 72 * time.Hour, keep: 24 * time.Hour}
+	return wish{users: users, stock: stock, maxPerOrder: 1, peak: peak, latency: 20 * time.Millisecond, writes: tableQuota, enter: 72 * time.Hour, keep: 24 * time.Hour}
 }
 
 func printed(t *testing.T, out io.Writer, flags string) int {
@@ -40,8 +40,8 @@ func printed(t *testing.T, out io.Writer, flags string) int {
 }
 
 func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
-	slower := wished(100_000, 100_000, 1000)
-	slower.latency = 50 * time.Millisecond
+	slower, fours := wished(100_000, 100_000, 1000), wished(1000, 100, 500)
+	slower.latency, fours.maxPerOrder = 50*time.Millisecond, 4
 	for _, c := range []struct {
 		name           string
 		wish           wish
@@ -49,6 +49,7 @@ func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
 		quotas         []string // to raise
 	}{
 		{"a small sale has a tenth as many shards as units", wished(1000, 100, 500), 10, 4000, nil},
+		{"a tenth as many as orders, if each has four", fours, 2, 4000, nil},
 		{"one unit has one shard", wished(1000, 1, 500), 1, 4000, nil},
 		{"a rate has a shard for 20 orders a second", wished(100_000, 10_000, 1000), 50, 11_000, nil},
 		{"with slower transactions for 1,000 orders a second × 25 ms ÷ 0.2", slower, 125, 11_000, nil},

@@ -69,8 +69,12 @@ func report(out io.Writer, w wish, a advice, r course) {
 	line := func(name, format string, values ...any) {
 		_, _ = fmt.Fprintf(out, "  %-26s %s\n", name, fmt.Sprintf(format, values...))
 	}
-	_, _ = fmt.Fprintf(out, "%s users for %s units, at most %s requests a second at the opening\n\nConfigure\n",
-		cli.Thousands(w.users), cli.Thousands(w.stock), cli.Thousands(w.peak))
+	each := ""
+	if w.maxPerOrder > 1 {
+		each = fmt.Sprintf(" in orders of %d", w.maxPerOrder)
+	}
+	_, _ = fmt.Fprintf(out, "%s users for %s units%s, at most %s requests a second at the opening\n\nConfigure\n",
+		cli.Thousands(w.users), cli.Thousands(w.stock), each, cli.Thousands(w.peak))
 	line("shards", "%d stock shards, from which %d claim buckets follow", a.shards, a.buckets)
 	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)",
 		cli.Thousands(a.warmWrites))

@@ -48,13 +48,14 @@ const (
 )
 
 type wish struct {
-	users   int
-	stock   int64
-	peak    float64       // requests a second when the sale opens
-	latency time.Duration // of a transaction, the median
-	writes  int           // the account's quota for a table, in write units a second
-	front   bool          // CloudFront answers the sale page, so QueryFunction only serves buyers
-	grouped bool          // the sale has a limitGroup
+	users       int
+	stock       int64
+	maxPerOrder int64         // units that each order asks for
+	peak        float64       // requests a second when the sale opens
+	latency     time.Duration // of a transaction, the median
+	writes      int           // the account's quota for a table, in write units a second
+	front       bool          // CloudFront answers the sale page, so QueryFunction only serves buyers
+	grouped     bool          // the sale has a limitGroup
 	// drawn: the plan shows a draw beside the rush, with this much time to enter and, in each
 	// call, to buy.
 	drawn       bool
@@ -64,6 +65,7 @@ type wish struct {
 func (w wish) check() error {
 	err := cmp.Or(
 		cli.Between("users", w.users, 1, 100_000_000), cli.Between("stock", w.stock, 1, 5_000_000),
+		cli.Between("per-order", w.maxPerOrder, 1, sale.MaxPerOrder),
 		cli.Between("peak", w.peak, 1, 1_000_000), cli.Between("latency", w.latency, 2*time.Millisecond, time.Second/2),
 		cli.Between("writes", w.writes, coldWrites, 1_000_000),
 		cli.Between("enter", w.enter, time.Minute, 90*24*time.Hour), cli.Between("keep", w.keep, time.Hour, 7*24*time.Hour))
@@ -72,6 +74,9 @@ func (w wish) check() error {
 	}
 	return err
 }
+
+// orders is how many orders have all units.
+func (w wish) orders() int64 { return (w.stock + w.maxPerOrder - 1) / w.maxPerOrder }
 
 // unitsPerTry is the cost of a purchase's transaction.
 func (w wish) unitsPerTry() float64 {
@@ -118,7 +123,7 @@ func advise(w wish) advice {
 	perOrder := w.unitsPerTry()/(1-targetConflicts) + unitsToConfirm
 	want := min(w.peak, float64(w.writes)/perOrder)
 	perShard := targetConflicts / w.window().Seconds()
-	a := advice{shards: int(max(1, min(int64(math.Ceil(want/perShard)), w.stock/10, sale.MaxShards)))}
+	a := advice{shards: int(max(1, min(int64(math.Ceil(want/perShard)), w.stock/w.maxPerOrder/10, sale.MaxShards)))}
 	a.buckets = sale.BucketsFor(a.shards)
 	a.advised, a.ofShards = float64(a.shards)*perShard, float64(a.shards)*busyLoad/w.window().Seconds()
 	a.ofBuckets = float64(a.buckets) * partitionWrites / unitsInBucket
@@ -133,7 +138,7 @@ func advise(w wish) advice {
 	a.throttle = math.Floor(min(float64(a.concurrency)/w.purchaseTime().Seconds(), perConcurrency*float64(a.concurrency)))
 	orders := min(w.peak, a.ofShards/busyLoad, a.ofTable)
 	a.finalizers = min(1000, max(20, int(math.Ceil(1.5*orders/batch*batchTime.Seconds()))))
-	a.queryRate = min(float64(w.stock), orders*waiting.Seconds()) / pollEvery.Seconds()
+	a.queryRate = min(float64(w.orders()), orders*waiting.Seconds()) / pollEvery.Seconds()
 	if !w.front {
 		a.queryRate += w.peak // everybody requests the sale page once
 	}

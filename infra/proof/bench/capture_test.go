@@ -69,6 +69,8 @@ func (b bareClients) call(ctx context.Context, input any) (err error) {
 		_, err = b.table.GetItem(ctx, in)
 	case *dynamodb.BatchGetItemInput:
 		_, err = b.table.BatchGetItem(ctx, in)
+	case *dynamodb.TransactGetItemsInput:
+		_, err = b.table.TransactGetItems(ctx, in)
 	case *dynamodb.UpdateItemInput:
 		_, err = b.table.UpdateItem(ctx, in)
 	case *dynamodb.TransactWriteItemsInput:

@@ -117,6 +117,10 @@ func noting(note func(call string)) dynamotest.Hook {
 			for _, table := range in.RequestItems {
 				each(op, table.Keys...)
 			}
+		case *dynamodb.TransactGetItemsInput:
+			for _, item := range in.TransactItems {
+				each("GetItem", item.Get.Key)
+			}
 		case *dynamodb.QueryInput:
 			each(op, map[string]types.AttributeValue{"pk": in.ExpressionAttributeValues[":pk"]})
 		case *dynamodb.PutItemInput:

@@ -243,6 +243,7 @@ var scenes = map[string]func(s *scene) Answer{
 	"404 GroupNotFound":        func(s *scene) Answer { s.path = "/groups/nothing"; return s.ask(door{}) },
 	"404 OrderNotFound":        func(s *scene) Answer { return s.ask(door{}) },
 	"purchase 409 SoldOut":     func(s *scene) Answer { return s.on(empty).ask(door{}) },
+	"purchase 409 NotEnough":   func(s *scene) Answer { s.body = `{"units":2}`; return s.on(pairs).ask(door{}) },
 	"purchase 410 SaleClosed":  func(s *scene) Answer { return s.on(over).ask(door{}) },
 	"purchase 410 Recalled":    func(s *scene) Answer { return s.on(recalled).ask(door{}) },
 	"purchase 503 SalePaused":  func(s *scene) Answer { return s.on(paused).ask(door{}) },

@@ -23,6 +23,7 @@ var images = []string{
 	claimImage(`,"paidAt":{"N":"1799668805000"},"payment":{"S":"stripe#pi_1"},"amount":{"N":"89900"},"currency":{"S":"CNY"},"cancelledAt":{"N":"1799668806000"},"unit":{"S":"back"}`),
 	claimImage(`,"releasedAt":{"N":"1799668805000"},"releasedBy":{"S":"operator"},"unit":{"S":"kept"}`),
 	claimImage(`,"releasedAt":{"N":"1799668805000"},"releasedBy":{"S":"expiry"}`),
+	claimImage(`,"units":{"N":"2"},"payWithin":{"N":"1800"},"price":{"N":"89900"},"priceCurrency":{"S":"CNY"}`),
 	claimImage(`,"releasedAt":{"N":"1799668805000"},"releasedBy":{"S":"buyer"}`),
 	claimImage(`,"releasedAt":{"N":"1799668805000"},"releasedBy":{"S":"operator"}`),
 	refundImage("moutai", "released", true), refundImage("moutai", "other-payment", true), refundImage("moutai", "amount", true), refundImage("moutai", "recalled", true), refundImage("moutai", "cancelled", true),

@@ -62,6 +62,7 @@ const (
 	paused   = "paused"
 	recalled = "recalled"
 	empty    = "empty"
+	pairs    = "pairs"  // up to two units an order, of which one is left
 	unpaid   = "unpaid" // asks for payment of the price
 	price    = 129900
 
@@ -92,12 +93,15 @@ func (w *world) sales() {
 	now := time.Now()
 	for id, opens := range map[string]time.Time{
 		open: now.Add(-time.Hour), later: now.Add(time.Hour), over: now.Add(-3 * time.Hour),
-		paused: now.Add(-time.Hour), recalled: now.Add(-time.Hour), empty: now.Add(-time.Hour), unpaid: now.Add(-time.Hour),
+		paused: now.Add(-time.Hour), recalled: now.Add(-time.Hour), empty: now.Add(-time.Hour), pairs: now.Add(-time.Hour), unpaid: now.Add(-time.Hour),
 		grouped: now.Add(-time.Hour), other: now.Add(-time.Hour), entering: now.Add(4 * time.Hour),
 	} {
 		c := sale.Creation{SaleID: id, Name: "Feitian Moutai", Stock: 100_000, Shards: 2, OpensAt: opens, ClosesAt: opens.Add(2 * time.Hour)}
 		if id == empty {
 			c.Stock, c.Shards = 1, 1
+		}
+		if id == pairs {
+			c.Stock, c.Shards, c.MaxPerOrder = 1, 1, 2
 		}
 		if id == grouped || id == other {
 			c.LimitGroup = group

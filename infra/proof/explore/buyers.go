@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,9 +14,9 @@ func (m *runningSale) runBuyer(b buyer) {
 	m.n.wait(m.id+" "+b.user, b.first)
 	for i, c := range b.clicks {
 		var both sync.WaitGroup
-		both.Go(func() { m.click(b.user, c.key, fmt.Sprint(m.id, " ", b.user, " ", i)) })
+		both.Go(func() { m.click(b.user, c.key, c.units, fmt.Sprint(m.id, " ", b.user, " ", i)) })
 		if c.twice {
-			both.Go(func() { m.click(b.user, c.key, fmt.Sprint(m.id, " ", b.user, " ", i, " again")) })
+			both.Go(func() { m.click(b.user, c.key, c.units, fmt.Sprint(m.id, " ", b.user, " ", i, " again")) })
 		}
 		both.Wait()
 		m.n.wait(m.id+" "+b.user, c.pause)
@@ -27,25 +28,29 @@ func (m *runningSale) runBuyer(b buyer) {
 }
 
 // click sends one purchase and judges the answer.
-func (m *runningSale) click(user, key, name string) harness.Reply {
+func (m *runningSale) click(user, key string, units int64, name string) harness.Reply {
 	m.n.wait(name, time.Microsecond)
 	sent := time.Now()
 	e := m.pools[harness.Purchasing].take(name)
 	defer m.pools[harness.Purchasing].give(e)
-	return m.clickIn(e, user, key, sent)
+	return m.clickIn(e, user, key, units, sent)
 }
 
 // clickIn sends a purchase to that environment.
-func (m *runningSale) clickIn(e *harness.Environment, user, key string, sent time.Time) harness.Reply {
-	m.write("%s clicks in %s, key %q, in purchase %d #%d", user, m.id, key, e.Number, e.Invocation)
+func (m *runningSale) clickIn(e *harness.Environment, user, key string, units int64, sent time.Time) harness.Reply {
+	many := ""
+	if units > 0 {
+		many = fmt.Sprintf(", %d units", units)
+	}
+	m.write("%s clicks in %s, key %q%s, in purchase %d #%d", user, m.id, key, many, e.Number, e.Invocation)
 	began := time.Now()
-	r, ok := e.Buy(m.id, user, key)
+	r, ok := e.Buy(m.id, user, key, units)
 	asked := e.ClaimIDs
 	m.write("%s is told %t %d %s %s", user, ok, r.Status, r.Code, r.Claim.ClaimID)
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if ok {
-		m.checkAnswer(e, user, key, r, sent, began)
+		m.checkAnswer(e, user, key, units, r, sent, began)
 	}
 	if ok && r.Refuses() {
 		m.watch.recordRefusal(user, asked)
@@ -55,7 +60,7 @@ func (m *runningSale) clickIn(e *harness.Environment, user, key string, sent tim
 
 // checkAnswer checks the answer of a purchase against the state of the sale during the
 // request. Both locks are held.
-func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r harness.Reply, sent, began time.Time) {
+func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, units int64, r harness.Reply, sent, began time.Time) {
 	w, now := m.watch, time.Now()
 	// An answer from memory may be as old as P6 allows, counted from the start of the
 	// invocation.
@@ -74,10 +79,14 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 			w.violate("P4: %s was told of claim %q, the table holds %+v", user, r.Claim.ClaimID, claim)
 			return
 		}
-		if r.Status == 202 && (claim.key != key || key == "" && claim.isBought) {
-			w.violate("P3: %s was told 202 with key %q; the purchase had key %q, told %t", user, key, claim.key, claim.isBought)
+		isRepeat := claim.key == key && claim.units == max(1, units)
+		if max(1, r.Claim.Units) != claim.units {
+			w.violate("P40: %s was told of %d units, the claim has %d", user, r.Claim.Units, claim.units)
 		}
-		if claim.isBought = claim.isBought || r.Status == 202; r.Status != 202 && key != "" && claim.key == key && !r.Claim.Released() {
+		if r.Status == 202 && (!isRepeat || key == "" && claim.isBought) {
+			w.violate("P3: %s was told 202 with key %q for %d units; the purchase had key %q for %d, told %t", user, key, units, claim.key, claim.units, claim.isBought)
+		}
+		if claim.isBought = claim.isBought || r.Status == 202; r.Status != 202 && key != "" && isRepeat && !r.Claim.Released() {
 			w.violate("P9: %s repeated a purchase and was told %s", user, r.Code)
 		}
 		// Whose sale asks for no payment, and who has paid, is answered from memory for a minute.
@@ -89,10 +98,10 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 			w.violate("P9: %s was told 202 for %s, which was released %v before", user, claim.id, sent.Sub(claim.releasedAt))
 		}
 		if r.Status == 202 && key != "" {
-			if first, again := m.bodies[user+key]; again && first != r.Body {
+			if first, again := m.bodies[fmt.Sprint(user, key, units)]; again && first != r.Body {
 				w.violate("P9: %s was told %s, then %s", user, first, r.Body)
 			}
-			m.bodies[user+key] = r.Body
+			m.bodies[fmt.Sprint(user, key, units)] = r.Body
 		}
 	case r.Code == "sold-out":
 		if !w.wasEmpty(from, now) {
@@ -103,6 +112,17 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 		}
 		if w.draw != nil && claim == nil && len(w.draw.calls) > 0 && w.draw.callOf[user] == len(w.draw.calls) {
 			w.violate("P30: %s is called, and was told sold-out", user)
+		}
+	case r.Code == "not-enough":
+		w.counts["not-enough"]++
+		if least := fewest(w.left, from, now); r.Left < 1 || r.Left >= units || least > r.Left {
+			w.violate("P6: %s asked for %d units and was told that %d are left; there were always %d from %v on", user, units, r.Left, least, from.Sub(m.began))
+		}
+		if !slices.ContainsFunc(w.left, func(l level) bool { return l.units == r.Left }) {
+			w.violate("P6: %s was told that %d units are left, which were never left", user, r.Left)
+		}
+		if holds && mustKnow {
+			w.violate("P5: %s held %s since %v and was told not-enough at a repeat, key %q", user, claim.id, claim.at.Sub(m.began), key)
 		}
 	case w.draw != nil && (r.Code == "not-your-turn" || r.Code == "turn-over"):
 		w.checkTurnRefusal(user, r.Code, began, now)

@@ -93,6 +93,7 @@ type saleDraft struct {
 	id            string
 	stock, shards int
 	maxStock      int // 0 for none
+	maxPerOrder   int // units; 0 for one
 	opensAt       time.Duration
 	closesAt      time.Duration
 	buyers        []buyer
@@ -120,6 +121,7 @@ type buyer struct {
 
 type click struct {
 	key   string
+	units int64         // 0 is one, without saying so
 	pause time.Duration // after it
 	// twice: the same button is clicked again at once.
 	twice bool
@@ -284,6 +286,9 @@ func (d saleDraft) creation(now time.Time) string {
 	}
 	if d.maxStock > 0 {
 		asks += fmt.Sprintf(`,"maxStock":%d`, d.maxStock)
+	}
+	if d.maxPerOrder > 0 {
+		asks += fmt.Sprintf(`,"maxPerOrder":%d`, d.maxPerOrder)
 	}
 	if d.draw != nil {
 		asks += fmt.Sprintf(`,"enterFrom":%q,"enterUntil":%q,"keepHours":%d`, harness.Stamp(now.Add(d.draw.enterFrom)), harness.Stamp(now.Add(d.draw.enterUntil)), keepFor/time.Hour)

@@ -148,7 +148,7 @@ func (m *runningSale) runEntrants() {
 	visit := func(e entrant, at time.Time, who string) {
 		all.Go(func() {
 			m.n.wait(who, max(time.Microsecond, time.Until(at)))
-			if r := m.click(e.user, e.key, who); r.Status == 202 && m.draft.payWithin > 0 && m.paysFirst(e.user) {
+			if r := m.click(e.user, e.key, 0, who); r.Status == 202 && m.draft.payWithin > 0 && m.paysFirst(e.user) {
 				m.payOrCancel(buyer{user: e.user})
 			}
 		})
@@ -379,7 +379,7 @@ func (m *runningSale) serveCall(number int) {
 		if holds || left < m.watch.skew+time.Minute {
 			continue
 		}
-		if r := m.buyUntilAnswered(e.user, e.key); isCalled && r.Status != 202 && r.Code != "already-ordered" && r.Code != "sale-paused" && r.Code != "recalled" {
+		if r := m.buyUntilAnswered(e.user, e.key, 0); isCalled && r.Status != 202 && r.Code != "already-ordered" && r.Code != "sale-paused" && r.Code != "recalled" {
 			m.violate("P30: %s is called, comes %v before the end, and is told %d %q", e.user, left, r.Status, r.Code)
 		}
 	}

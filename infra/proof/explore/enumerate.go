@@ -119,8 +119,13 @@ func (s *scene) alive(e *harness.Environment) *harness.Environment {
 
 // buy sends a user's purchase in one of the sales, with a key or without, to that environment.
 func (s *scene) buy(sale *runningSale, e *harness.Environment, user, key string) {
-	sale.draft.buyers = append(sale.draft.buyers, buyer{user: user, clicks: []click{{key: key}}})
-	sale.clickIn(e, user, key, time.Now())
+	s.buyUnits(sale, e, user, key, 0)
+}
+
+// buyUnits is the same of so many units.
+func (s *scene) buyUnits(sale *runningSale, e *harness.Environment, user, key string, units int64) {
+	sale.draft.buyers = append(sale.draft.buyers, buyer{user: user, clicks: []click{{key: key, units: units}}})
+	sale.clickIn(e, user, key, units, time.Now())
 }
 
 // change asks for a change until it is made, or refused if it may be.
@@ -298,7 +303,7 @@ func (n *network) follow(ctx context.Context, e *harness.Environment, p harness.
 		n.pass(e.Invocation, name, time.Time{}, func(*rand.Rand) time.Duration { return time.Until(e.Deadline.Add(-harness.InvocationMargin)) })
 		return harness.ErrTimeout
 	}
-	_, err := n.execute(e, p, do)
+	_, err := n.execute(e, p, time.Now(), do)
 	if a.crash {
 		e.Die()
 	}

@@ -23,7 +23,7 @@ func (m *simulation) finishAndCheck() {
 	for _, s := range m.sales {
 		s.finishDraw()
 		for _, b := range s.draft.buyers {
-			s.buyUntilAnswered(b.user, b.clicks[0].key)
+			s.buyUntilAnswered(b.user, b.clicks[0].key, b.clicks[0].units)
 		}
 		s.probe()
 	}
@@ -69,7 +69,7 @@ func (m *simulation) checkUnfrozen() {
 	m.n.wait("director", max(harness.RefusalAge+time.Second, time.Until(until)))
 	for i := range thawed {
 		for _, s := range m.sales {
-			s.click(fmt.Sprint("thaw-", i), "", "thaw")
+			s.click(fmt.Sprint("thaw-", i), "", 0, "thaw")
 			s.queryPage("somebody")
 		}
 	}
@@ -77,9 +77,9 @@ func (m *simulation) checkUnfrozen() {
 
 // buyUntilAnswered retries until there is a definite answer. Without faults, only
 // transactions in flight can keep a buyer waiting (P5).
-func (m *runningSale) buyUntilAnswered(user, key string) harness.Reply {
+func (m *runningSale) buyUntilAnswered(user, key string, units int64) harness.Reply {
 	for range 5 {
-		if r := m.click(user, key, m.id+" "+user+" insists"); r.Code != "busy" && r.Status != 0 {
+		if r := m.click(user, key, units, m.id+" "+user+" insists"); r.Code != "busy" && r.Status != 0 {
 			return r
 		}
 		m.n.wait(user, time.Second)
@@ -99,11 +99,14 @@ func (m *runningSale) probe() {
 		if m.draft.grouped {
 			user += m.id
 		}
-		r := m.buyUntilAnswered(user, "")
+		r := m.buyUntilAnswered(user, "", int64(m.draft.maxPerOrder))
+		if r.Code == "not-enough" { // and nobody else acts
+			r = m.buyUntilAnswered(user, "", r.Left)
+		}
 		if left > 0 && r.Code == "sold-out" && m.draft.payWithin > 0 {
 			// Units that are back for less than two seconds may be unknown.
 			m.n.wait(user, 2*time.Second)
-			r = m.buyUntilAnswered(user, "")
+			r = m.buyUntilAnswered(user, "", 0)
 		}
 		shut := r.Code == "sale-closed" || r.Code == "sale-paused" || r.Code == "sale-not-open" || r.Code == "recalled" ||
 			m.draft.draw != nil && r.Code == "not-your-turn"
@@ -244,8 +247,8 @@ func (m *runningSale) repeatRequests() {
 		m.reportPayment(p, m.id+" "+p.ID()+" again")
 	}
 	for _, b := range m.draft.buyers {
-		if key := b.clicks[0].key; m.bodies[b.user+key] != "" {
-			if r := m.buyUntilAnswered(b.user, key); r.Status != 202 && !r.Claim.Released() {
+		if key, units := b.clicks[0].key, b.clicks[0].units; m.bodies[fmt.Sprint(b.user, key, units)] != "" {
+			if r := m.buyUntilAnswered(b.user, key, units); r.Status != 202 && !r.Claim.Released() {
 				m.violate("P9: %s repeats an accepted purchase and is told %d %s", b.user, r.Status, r.Code)
 			}
 		}

@@ -70,9 +70,10 @@ type network struct {
 	faultsOff atomic.Bool
 	fault     func(dynamotest.Call) dynamotest.Fault // by the rates
 	skew      time.Duration                          // maximum error of a clock
-	// The current call: its caller, its fault, whether it may be applied later, for how
+	// The current call: its caller, when it was sent, its fault, whether it may be applied later, for how
 	// long half of its writes is hidden, and its items, as the table read them.
 	caller    harness.Function
+	sent      time.Time
 	faultName string
 	late      bool
 	hidden    time.Duration
@@ -95,6 +96,7 @@ func (n *network) Intercept(ctx context.Context, e *harness.Environment, p harne
 	if n.planned != nil {
 		return n.follow(ctx, e, p, do)
 	}
+	sent := time.Now()
 	deadline, _ := ctx.Deadline()
 	var after time.Duration
 	var crash float64
@@ -120,7 +122,7 @@ func (n *network) Intercept(ctx context.Context, e *harness.Environment, p harne
 		n.note(e, name, "crash before")
 		e.Die()
 	}
-	hidden, err := n.execute(e, p, do)
+	hidden, err := n.execute(e, p, sent, do)
 	after = max(after, hidden)
 	if n.crashes(e.Function, 1-crash) {
 		n.note(e, name, "crash after")
@@ -176,12 +178,12 @@ func (n *network) crashes(f harness.Function, dice float64) bool {
 }
 
 // execute makes the call and watches its effects.
-func (n *network) execute(e *harness.Environment, p harness.Point, do func() error) (hidden time.Duration, err error) {
+func (n *network) execute(e *harness.Environment, p harness.Point, sent time.Time, do func() error) (hidden time.Duration, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.watch.counts["operations"]++
 	n.faultName, n.late, n.hidden, n.touched = "", false, 0, nil
-	n.caller = e.Function
+	n.caller, n.sent = e.Function, sent
 	err = do()
 	if e.Function == harness.Reconciling && p.Op == "SendMessage" && err == nil {
 		n.watch.counts["resent"]++
@@ -219,9 +221,10 @@ func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 		return n.planned.injected
 	}
 	f := n.fault(c)
-	// DynamoDB's reads may always lag and show half of a transaction.
+	f.Delay, f.TornBy = 0, min(f.TornBy, time.Since(n.sent)) // it has waited without the lock
+	// DynamoDB's reads may always lag and show half of a transaction, and those of several items be of two instants.
 	if n.hidden = f.HiddenFor; n.faultsOff.Load() {
-		return dynamotest.Fault{Stale: f.Stale, Hidden: f.Hidden, HiddenFor: f.HiddenFor}
+		return dynamotest.Fault{Stale: f.Stale, Hidden: f.Hidden, HiddenFor: f.HiddenFor, Torn: f.Torn, TornBy: f.TornBy}
 	}
 	f.ReplyDelay = 0 // call waits instead, without the lock
 	n.count(f)

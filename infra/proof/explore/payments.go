@@ -124,11 +124,13 @@ func (m *runningSale) payOrCancel(b buyer) {
 	m.n.wait(name, time.Microsecond)
 	f := draw(m.n.schedule, drawPaymentPlan)
 	var orderID uint64
+	units := int64(1)
 	for range 120 { // ten minutes
 		m.n.wait(name, 5*time.Second)
 		m.n.mu.Lock()
 		if c := m.watch.claims[b.user]; c != nil {
 			orderID, _ = strconv.ParseUint(c.orderID, 10, 64) // 0 while it is pending
+			units = c.units
 		}
 		m.n.mu.Unlock()
 		if orderID != 0 {
@@ -138,6 +140,7 @@ func (m *runningSale) payOrCancel(b buyer) {
 	if orderID == 0 {
 		return // it has no claim, or its message takes longer
 	}
+	f.payFor(int(units))
 	payBy := orderid.Time(orderID).Add(harness.PayWithin)
 	if m.draft.late && f.paysAt > 0 {
 		f.paysAt *= 10
@@ -170,6 +173,21 @@ func (m *runningSale) payOrCancel(b buyer) {
 		at(name, f.paysAt+one.after, func() { m.reportRefund(r, name) })
 	}
 	all.Wait()
+}
+
+// payFor makes it a plan of so many units: what pays the price of one pays that of all.
+func (f *paymentPlan) payFor(units int) {
+	rest := (units - 1) * harness.Price
+	for i, one := range f.back {
+		if f.payments[one.of].Amount == harness.Price && one.amount > 1 { // in parts, the second has the rest
+			f.back[i].amount += rest
+		}
+	}
+	for i := range f.payments {
+		if f.payments[i].Amount == harness.Price {
+			f.payments[i].Amount += rest
+		}
+	}
 }
 
 // reportRefund reports a refund until that is recorded (P41).

@@ -89,6 +89,34 @@ var scenarios = []scenario{
 		act: during(without(adds("one", 2)), adds("other", 2)),
 	},
 
+	// Orders have several units.
+	{
+		name: "an order of the last units of two shards, while one of them is bought", sale: several(3, 2),
+		prepare: asks("carol", "", 1),
+		act:     during(without(buys("bob", "")), asks("alice", "first", 2)),
+	},
+	{
+		name: "whoever hears that one is left asks for one with the same key", sale: several(3, 3), mostFaults: 2,
+		prepare: asks("carol", "", 2),
+		act:     do(asks("alice", "first", 2), asks("alice", "first", 1)),
+	},
+	{
+		// Each shard had enough at some time, or the sale always.
+		name: "units are added while the shards of an order are read", sale: several(2, 2), mostFaults: 2,
+		prepare: buys("carol", ""),
+		act:     during(without(restocks, buys("bob", "")), asks("alice", "", 2)),
+	},
+	{
+		name: "a pause while several shards sell an order", sale: several(2, 2), mostFaults: 1,
+		act: during(without(edits("pause", "one")), asks("alice", "first", 2)),
+	},
+	{
+		name: "an order of two shards is cancelled, paid and released", mostFaults: 1,
+		sale:    saleDraft{stock: 4, shards: 2, maxPerOrder: 3, payWithin: harness.PayWithin},
+		prepare: do(asks("alice", "", 3), confirmed("bob")),
+		act:     during(without(pays("alice", "pi_1"), operatorCancels("alice", "PAID", "back")), do(after(harness.PayWithin+harness.Grace+time.Second), releases)),
+	},
+
 	// Operators change a sale under ids of their own.
 	{
 		name: "one pause by two operators", sale: units(1, 1),
@@ -349,6 +377,11 @@ var scenarios = []scenario{
 
 func units(stock, shards int) saleDraft { return saleDraft{stock: stock, shards: shards} }
 
+// several is a sale of up to three units an order.
+func several(stock, shards int) saleDraft {
+	return saleDraft{stock: stock, shards: shards, maxPerOrder: 3}
+}
+
 // priced is a sale that asks for payment.
 func priced(stock, shards int) saleDraft {
 	return saleDraft{stock: stock, shards: shards, payWithin: harness.PayWithin}
@@ -433,6 +466,11 @@ func buysInOne(purchases ...string) func(*scene) {
 	}
 }
 
+// asks is a purchase of so many units.
+func asks(user, key string, units int64) func(*scene) {
+	return func(s *scene) { s.buyUnits(s.runningSale, s.start(), user, key, units) }
+}
+
 func buysInOther(user string) func(*scene) {
 	return func(s *scene) { s.buy(s.sales[1], s.start(), user, "") }
 }
@@ -461,7 +499,7 @@ func pays(user, reference string) func(*scene) {
 
 func (s *scene) paymentOf(user, reference string) harness.Payment {
 	p := harness.Payment{
-		Provider: webhook.Stripe, Reference: reference, Sale: s.id, Order: s.watch.claims[user].orderID, User: user, Amount: harness.Price,
+		Provider: webhook.Stripe, Reference: reference, Sale: s.id, Order: s.watch.claims[user].orderID, User: user, Amount: int(s.watch.claims[user].units) * harness.Price,
 	}
 	if strings.HasSuffix(reference, "2") {
 		p.Provider = webhook.StandardWebhooks

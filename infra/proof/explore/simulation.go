@@ -108,6 +108,12 @@ func Simulate(seed uint64) Result {
 			d.sales[i].cancellations = drawCancellations(chance, d.sales[i])
 		}
 	}
+	if chance := rand.New(rand.NewPCG(seed, 0x756e697473)); chance.IntN(unitsEvery) == 0 {
+		for i := range d.sales {
+			drawUnits(chance, &d.sales[i])
+		}
+		d.rates.table.Torn, d.rates.table.TornBy = 0.3, hiddenAtMost
+	}
 	if c.midnight {
 		// The day ends while the first sale sells.
 		day := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -194,7 +200,7 @@ func newWorld(n *network, d draft) *simulation {
 			cancelled: map[string]bool{}, cancelKnown: map[string]time.Time{}, withdrawn: map[string]int{}, supplied: map[string]int{}, applied: map[string]bool{},
 			refused: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{}, back: map[harness.Payment][]harness.RefundReport{}, backAt: map[harness.RefundReport]time.Time{},
 		})
-		m.sales[len(m.sales)-1].watch.late = one.late
+		m.sales[len(m.sales)-1].watch.late, m.sales[len(m.sales)-1].watch.mostUnits = one.late, max(1, int64(one.maxPerOrder))
 		if one.draw != nil {
 			m.addDraw(one)
 		}
@@ -385,14 +391,14 @@ func (j *journal) tail(lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// counters are what simulations count, in the order of their last line: operations are the functions'
+// counters are what simulations count, in the order of their last line: splits are the units that one shard gave to another, not-enough the refusals of that code, operations the functions'
 // calls to table and queue, paid, refunds and released the orders that were paid, the payments to be
 // refunded and the claims that were released, money the reports of refunds, extended the edits that gave more time, resent the order messages that reconciliation sent again.
 // Events are the order events, duplicates how often one was published again. Refused-changes are what a
 // sale does not allow, cancelled-orders those that an operator has cancelled, halves transactions that a restore takes back in part, cut-offs those of the
 // replay, and replayed-ends payments, releases and refunds.
 var counters = []string{
-	"sales", "operations", "faults", "freezes", "paid", "refunds", "money", "released", "resent", "events", "duplicates",
+	"sales", "splits", "not-enough", "operations", "faults", "freezes", "paid", "refunds", "money", "released", "resent", "events", "duplicates",
 	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over",
 	"refused-changes", "extended", "cancelled-orders", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,10 +46,16 @@ type watchedSale struct {
 	draw       *watchedDraw // nil if the sale has none
 	// windows are those written to the sale and to each shard, in order.
 	windows map[string][]window
-	// late: it has a late day. emptyUntil is, of each shard that ever had no unit, not even one that was to be put
-	// back, when it got one.
-	late       bool
-	emptyUntil map[string]time.Time
+	// left is how many units were in stock, and available, of each shard, how many also with those that were to be put back.
+	left      []level
+	available map[string][]level
+	late      bool  // it has a late day
+	mostUnits int64 // of an order
+	// moved is how many units other shards gave to a shard, allMoved their sum. allSold and claimed are the units of
+	// all shards that were sold, and of all claims.
+	moved                      map[string]int64
+	allMoved, allSold, claimed int64
+	notWhole                   bool // an order has not all its units, which was found
 	// payUntil is until when unpaid orders have been given time, and when that was answered first.
 	payUntil, extendedAt time.Time
 	// answeredWindow is the window after the newest answered edit; nil while an edit is in
@@ -59,6 +66,26 @@ type watchedSale struct {
 // span is a period; to is zero while it lasts.
 type span struct{ from, to time.Time }
 
+// level is how many units there were from an instant on.
+type level struct {
+	from  time.Time
+	units int64
+}
+
+// fewest is how few units there were in [from, to].
+func fewest(levels []level, from, to time.Time) int64 {
+	least := int64(math.MaxInt64)
+	for i := len(levels) - 1; i >= 0; i-- {
+		if !levels[i].from.After(to) {
+			least = min(least, levels[i].units)
+		}
+		if !levels[i].from.After(from) {
+			return least
+		}
+	}
+	return 0 // before the sale
+}
+
 // overlaps reports whether the span has an instant in [from, to].
 func (s span) overlaps(from, to time.Time) bool {
 	return !s.from.After(to) && (s.to.IsZero() || !s.to.Before(from))
@@ -68,6 +95,7 @@ func (s span) overlaps(from, to time.Time) bool {
 type seenClaim struct {
 	id, orderID string
 	key         string // of the purchase; isBought: a 202 told of it
+	units       int64
 	isBought    bool
 	end         string // its payment, or by whom it was released
 	unit        string // of an order that an operator has cancelled, what became of it
@@ -110,7 +138,7 @@ func newWatch(world *harness.World, skew time.Duration) *watch {
 func (w *watch) add(id string, grouped bool) *watchedSale {
 	s := &watchedSale{
 		watch: w, id: id, grouped: grouped, stock: map[string]int64{}, sold: map[string]int64{}, emptySpans: []span{{from: w.began}}, soldOut: make(chan struct{}, 1),
-		claims: map[string]*seenClaim{}, emptyUntil: map[string]time.Time{}, windows: map[string][]window{},
+		claims: map[string]*seenClaim{}, available: map[string][]level{}, moved: map[string]int64{}, windows: map[string][]window{},
 	}
 	w.sales[id] = s
 	return s
@@ -141,6 +169,10 @@ func (w *watch) afterCall(keys []string, late bool) {
 	for _, s := range w.sales {
 		if s.draw != nil {
 			s.checkKept()
+		}
+		if (s.allSold != s.claimed || s.allMoved != 0) && !s.notWhole {
+			s.notWhole = true
+			s.violate("P40: %d units of %s were sold, %d moved, and the claims have %d", s.allSold, s.id, s.allMoved, s.claimed)
 		}
 	}
 }
@@ -178,21 +210,28 @@ func (w *watchedSale) observeShard(key string, it map[string]types.AttributeValu
 	}
 	seeded, _ := harness.Number(it["seeded"])
 	putBack, _ := harness.Number(it["putBack"])
-	if sold := seeded - stock + putBack; sold < w.sold[key] {
+	moved, _ := harness.Number(it["moved"])
+	if gave := w.moved[key] - moved; gave > 0 {
+		w.counts["splits"] += int(gave)
+	}
+	w.allMoved += moved - w.moved[key]
+	w.moved[key] = moved
+	if sold := seeded - stock + putBack + moved; sold < w.sold[key] {
 		w.violate("P2: %s had sold %d units and has sold %d", key, w.sold[key], sold)
 	} else {
+		w.allSold += sold - w.sold[key]
 		w.sold[key] = sold
 	}
 	released, _ := harness.Number(it["released"])
-	if now := time.Now(); stock+released == putBack {
-		w.emptyUntil[key] = now.Add(1000 * time.Hour)
-	} else if w.emptyUntil[key].After(now) {
-		w.emptyUntil[key] = now
-	}
+	w.available[key] = append(w.available[key], level{time.Now(), stock + released - putBack})
 	before := w.total
 	w.total += stock - w.stock[key]
 	w.stock[key] = stock
 	now := time.Now()
+	if n := len(w.left); n > 0 && w.left[n-1].from.Equal(now) { // all shards of a transaction change at once
+		w.left = w.left[:n-1]
+	}
+	w.left = append(w.left, level{now, w.total})
 	if before != 0 && w.total == 0 {
 		w.emptySpans = append(w.emptySpans, span{from: now})
 		select {
@@ -214,12 +253,18 @@ func (w *watchedSale) observeClaim(user string, it map[string]types.AttributeVal
 		c := &seenClaim{
 			id: id, orderID: orderID, key: harness.Text(it["requestKey"]), acceptedAt: time.UnixMilli(accepted), at: time.Now(),
 		}
+		units, _ := harness.Number(it["units"])
+		c.units = max(1, units)
+		w.claimed += c.units
 		w.claims[user] = c
 		w.checkAdmitted(user, c)
 		if w.refused[id] {
 			w.violate("P5: a request of %s was refused, and got %s afterwards", user, id)
 		}
 		return
+	}
+	if units, _ := harness.Number(it["units"]); max(1, units) != known.units {
+		w.violate("P40: the claim of %s had %d units and has %d", user, known.units, units)
 	}
 	if known.id != id {
 		w.violate("P3: the claim of %s was %s and is %s", user, known.id, id)
@@ -269,7 +314,7 @@ func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]ty
 	known.end = end
 }
 
-// checkLate checks that an order expired before its late day was over only if no unit was left when its pass had begun,
+// checkLate checks that an order expired before its late day was over only if no order could have all its units when its pass had begun,
 // and not after the end (P39). The shards are read one after the other.
 func (w *watchedSale) checkLate(user string, id uint64, released time.Time) {
 	due := orderid.Time(id).Add(harness.PayWithin)
@@ -283,12 +328,11 @@ func (w *watchedSale) checkLate(user string, id uint64, released time.Time) {
 	mayBeOpen := slices.ContainsFunc(w.windows["SALE#"+w.id+"|SALE"], func(v window) bool {
 		return v.overlaps(began, time.Now()) && released.Before(v.endsAt.Add(harness.Timeouts[harness.Releasing]))
 	})
-	for key := range w.stock {
-		if !w.emptyUntil[key].After(began) {
-			mayBeOpen = false
-		}
+	left := int64(0)
+	for _, levels := range w.available {
+		left += fewest(levels, began, time.Now())
 	}
-	if !mayBeOpen {
+	if !mayBeOpen || left >= w.mostUnits {
 		w.violate("P39: the claim of %s was released at %v, but units were left, or the sale was over", user, released)
 	}
 }

@@ -79,6 +79,10 @@ func pointOf(op string, in any) Point {
 		for _, key := range in.RequestItems[TableName].Keys {
 			p.keys = append(p.keys, keyOf(key))
 		}
+	case *dynamodb.TransactGetItemsInput:
+		for _, read := range in.TransactItems {
+			p.keys = append(p.keys, keyOf(read.Get.Key))
+		}
 	case *dynamodb.QueryInput:
 		p.keys, p.begins = []string{Text(in.ExpressionAttributeValues[":pk"])}, Text(in.ExpressionAttributeValues[":head"])
 	case *dynamodb.PutItemInput:
@@ -118,6 +122,10 @@ func (t tableAPI) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...f
 
 func (t tableAPI) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	return perform(ctx, t, "BatchGetItem", in, t.e.world.DB.BatchGetItem)
+}
+
+func (t tableAPI) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error) {
+	return perform(ctx, t, "TransactGetItems", in, t.e.world.DB.TransactGetItems)
 }
 
 func (t tableAPI) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {

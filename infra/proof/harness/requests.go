@@ -24,9 +24,9 @@ type Reply struct {
 	Code   string // of a refusal
 	Claim  ClaimBody
 	SaleID string // that of the claim, or alone that of the order in another sale of the group
-	// Remaining are the units that a sale's page tells of.
-	Remaining int64
-	payment   PaymentAnswer // of a webhook
+	// Remaining are the units that a sale's page tells of, Left those of a refusal.
+	Remaining, Left int64
+	payment         PaymentAnswer // of a webhook
 }
 
 // ClaimBody is a claim in an answer.
@@ -36,6 +36,7 @@ type ClaimBody struct {
 	AcceptedAt string `json:"acceptedAt"`
 	OrderID    string `json:"orderId"`
 	PayBy      string `json:"payBy"`
+	Units      int64  `json:"units"` // 0 is one
 }
 
 // Released reports whether the claim's unit goes to somebody else.
@@ -59,10 +60,11 @@ func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, ok boo
 		SaleID    string    `json:"saleId"`
 		Claim     ClaimBody `json:"claim"`
 		Remaining int64     `json:"remaining"`
+		Left      int64     `json:"left"`
 	}
 	_ = json.Unmarshal([]byte(response.Body), &b) // other bodies leave it empty
 	r = Reply{
-		Status: response.StatusCode, Body: response.Body, Code: b.Code, Claim: b.ClaimBody, SaleID: b.SaleID, Remaining: b.Remaining, payment: b.PaymentAnswer,
+		Status: response.StatusCode, Body: response.Body, Code: b.Code, Claim: b.ClaimBody, SaleID: b.SaleID, Remaining: b.Remaining, Left: b.Left, payment: b.PaymentAnswer,
 	}
 	if r.Claim.ClaimID == "" {
 		r.Claim = b.Claim
@@ -78,20 +80,24 @@ func (e *Environment) As(user, sale, route string) (Reply, bool) {
 // Refuses reports whether the answer means that this request got no unit.
 func (r Reply) Refuses() bool {
 	switch r.Code {
-	case "sold-out", "already-ordered", "sale-closed", "recalled", "sale-paused", "sale-not-open", "sale-not-found", "not-your-turn", "turn-over":
+	case "sold-out", "not-enough", "already-ordered", "sale-closed", "recalled", "sale-paused", "sale-not-open", "sale-not-found", "not-your-turn", "turn-over":
 		return true
 	}
 	return false
 }
 
-// Buy is POST /sales/{saleId}/orders.
-func (e *Environment) Buy(sale, user, key string) (Reply, bool) {
+// Buy is POST /sales/{saleId}/orders of so many units, or without a body for 0.
+func (e *Environment) Buy(sale, user, key string, units int64) (Reply, bool) {
 	e.ClaimIDs, e.lookedForClaim = nil, false
 	headers := map[string]string{"content-type": "application/json"}
 	if key != "" {
 		headers["idempotency-key"] = key
 	}
-	return e.Ask(sale, httpapi.Request{RouteKey: "POST /sales/{saleId}/orders", Sub: user, Headers: headers})
+	body := ""
+	if units > 0 {
+		body = fmt.Sprintf(`{"units":%d}`, units)
+	}
+	return e.Ask(sale, httpapi.Request{RouteKey: "POST /sales/{saleId}/orders", Sub: user, Headers: headers, Body: body})
 }
 
 // MustFindClaim reports whether the last purchase had to find a claim of its user before it was

@@ -258,15 +258,15 @@ var auditing = map[string]func(*testing.T, *World){
 		w.Open(4, 1)
 		w.Confirmed(w.bought("alice"))
 		w.tamper("STOCK#moutai#0", "STOCK", "ADD released :one", one())
-		w.finds("count 1 to 1 released claims, there are 0 (P2)")
+		w.finds("count 1 to 1 released units, there are 0 (P2)")
 		w.releasedClaim("alice", 1, "buyer")
-		w.finds("count 2 to 2 released claims, there are 1 (P2)")
+		w.finds("count 2 to 2 released units, there are 1 (P2)")
 		w.tamper("STOCK#moutai#0", "STOCK", "SET released = :one, stock = stock + :two, putBack = :two",
 			attributes(map[string]any{":one": 1, ":two": 2}))
 		w.finds("2 units were put back, but only 1 released (P2)")
 		w.tamper("STOCK#moutai#0", "STOCK", "SET released = :zero, stock = stock - :two, putBack = :zero",
 			attributes(map[string]any{":zero": 0, ":two": 2}))
-		w.finds("count 0 to 0 released claims, there are 1 (P2)")
+		w.finds("count 0 to 0 released units, there are 1 (P2)")
 	},
 }
 

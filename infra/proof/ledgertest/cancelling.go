@@ -318,8 +318,8 @@ var cancelling = map[string]func(*testing.T, *World){
 		w.operatorCancels("bob", ids[1], sale.Confirmed, sale.UnitKept)
 		balanced := w.table()
 		for want, breaks := range map[string]func(){
-			"the shards count 1 to 1 released claims, there are 2 (P2)":                           func() { w.tamper("CLAIM#moutai#0", "bob", "SET #unit = :x", text("back")) },
-			"the shards count 1 to 1 released claims, there are 0 (P2)":                           func() { w.tamper("CLAIM#moutai#0", "alice", "SET #unit = :x", text("kept")) },
+			"the shards count 1 to 1 released units, there are 2 (P2)":                            func() { w.tamper("CLAIM#moutai#0", "bob", "SET #unit = :x", text("back")) },
+			"the shards count 1 to 1 released units, there are 0 (P2)":                            func() { w.tamper("CLAIM#moutai#0", "alice", "SET #unit = :x", text("kept")) },
 			"1 orders were cancelled after they were paid, and 0 of their payments go back (P37)": func() { w.remove(w.Item("REFUND#moutai", "stripe#pi_1")) },
 			"unit is not back or kept (P19)":                                                      func() { w.tamper("CLAIM#moutai#0", "bob", "SET #unit = :x", text("lost")) },
 			"cancelledAt is not absent from a claim that is not paid (P19)":                       func() { w.tamper("CLAIM#moutai#0", "alice", "REMOVE paidAt", nil) },

@@ -86,6 +86,7 @@ var creating = map[string]func(*testing.T, *World){
 			"fewer labels": func(c *sale.Creation) { c.Labels = "sku=A-38" },
 			"label order":  func(c *sale.Creation) { c.Labels = "campaign=1111,sku=A-38" },
 			"maxStock":     func(c *sale.Creation) { c.MaxStock++ },
+			"maxPerOrder":  func(c *sale.Creation) { c.MaxPerOrder = 2 },
 			"no maxStock":  func(c *sale.Creation) { c.MaxStock = 0 },
 			"group":        func(c *sale.Creation) { c.LimitGroup = "hat" },
 			"no group":     func(c *sale.Creation) { c.LimitGroup = "" },

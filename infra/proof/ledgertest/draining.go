@@ -244,7 +244,7 @@ var draining = map[string]func(*testing.T, *World){
 		}
 		l := lists(1)
 		check(t, l[0].SaleID == "moutai" && !l[0].Drained && l[0].Cursor == nil, "got %+v", l)
-		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Positions: []ledger.Position{{Bucket: 3, After: "用户"}}, Suspects: []string{"x"}}
+		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Units: []int64{0, 1}, Positions: []ledger.Position{{Bucket: 3, After: "用户"}}, Suspects: []string{"x"}}
 		w.Succeeds(nil, w.Ledger.SaveCursor(w.Ctx, a, nil))
 		if l := lists(1); fmt.Sprintf("%+v", *l[0].Cursor) != fmt.Sprintf("%+v", *a) || !a.SavedAt.Equal(w.Now()) {
 			t.Errorf("got cursor %+v, want %+v", *l[0].Cursor, *a)

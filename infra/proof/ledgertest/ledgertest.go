@@ -36,7 +36,7 @@ func RunInVirtualTime(t *testing.T, newEngine func(t *testing.T) Engine) {
 func run(t *testing.T, newEngine func(t *testing.T) Engine, in func(*testing.T, func(*testing.T))) {
 	for _, group := range []map[string]func(*testing.T, *World){
 		creating, adding, withdrawing, editing, describing, changingConcurrently, trailing, grouping, versions,
-		purchasing, confirming, resending, reading, auditing, draining,
+		purchasing, units, unitsAfter, confirming, resending, reading, auditing, draining,
 		paying, refunding, reportingMoney, releasing, extending, late, recalling, recallingPayments, cancelling, publishing,
 		entering, rolling, calling, beginnings(), turning, editingDraws, combining,
 		findingAPerson, erasing, archiving, replaying, replayingPayments,

@@ -121,7 +121,7 @@ func (p *past) remember(users ...string) {
 		p.lost.Claims = append(p.lost.Claims, sale.Claim{
 			SaleID: c.SaleID, User: c.User, ID: c.ID, Shard: c.Shard, AcceptedAt: c.AcceptedAt, RequestKey: c.RequestKey, OrderID: c.OrderID,
 			PaidAt: c.PaidAt, Payment: c.Payment, Amount: c.Amount, Currency: c.Currency, ReleasedAt: c.ReleasedAt, ReleasedBy: c.ReleasedBy,
-			CancelledAt: c.CancelledAt, Unit: c.Unit,
+			CancelledAt: c.CancelledAt, Unit: c.Unit, Units: c.Units,
 		})
 	}
 	for _, saleID := range []string{"moutai", ""} {

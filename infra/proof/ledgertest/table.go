@@ -58,17 +58,20 @@ func (w *World) Stock(n int) []int64 {
 	return left
 }
 
-// Claims counts the claims of the sale, per shard.
+// Claims counts the units of the sale's claims, per shard.
 func (w *World) Claims(shards int) map[int64]int64 {
 	w.T.Helper()
 	count := map[int64]int64{}
 	for bucket := range sale.BucketsFor(shards) {
 		for _, it := range w.Partition(fmt.Sprintf("CLAIM#moutai#%d", bucket)) {
-			count[numberOf(it, "shard")]++
+			count[numberOf(it, "shard")] += unitsOf(it)
 		}
 	}
 	return count
 }
+
+// unitsOf is how many units a claim has.
+func unitsOf(claim map[string]types.AttributeValue) int64 { return max(1, numberOf(claim, "units")) }
 
 // Partition reads every item under one partition key.
 func (w *World) Partition(pk string) []map[string]types.AttributeValue {
@@ -90,14 +93,14 @@ func (w *World) Partition(pk string) []map[string]types.AttributeValue {
 }
 
 // Settled checks P1 to P3 and P20 over the table: per shard, stock and claims are what was seeded and
-// put back, and the claims whose unit is not theirs nor kept are counted.
+// put back and has moved there, and the units of the claims that have ended, but for kept ones, are counted.
 func (w *World) Settled(shards int) {
 	w.T.Helper()
-	claims, released := w.Claims(shards), map[int64]int64{}
+	claims, released, moved := w.Claims(shards), map[int64]int64{}, int64(0)
 	for bucket := range sale.BucketsFor(shards) {
 		for _, it := range w.Partition(fmt.Sprintf("CLAIM#moutai#%d", bucket)) {
 			if (it["releasedAt"] != nil || it["cancelledAt"] != nil) && value(it["unit"]) != "kept" {
-				released[numberOf(it, "shard")]++
+				released[numberOf(it, "shard")] += unitsOf(it)
 			}
 			check(w.T, it["releasedAt"] == nil || it["paidAt"] == nil, "claim %v is paid and released (P20)", it)
 		}
@@ -105,10 +108,12 @@ func (w *World) Settled(shards int) {
 	for k := range int64(shards) {
 		it := w.Item(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")
 		stock, seeded, putBack := numberOf(it, "stock"), numberOf(it, "seeded"), numberOf(it, "putBack")
-		if stock < 0 || stock+claims[k] != seeded+putBack || numberOf(it, "released") != released[k] || putBack > released[k] {
-			w.T.Errorf("shard %d: %d claims, %d of them released: %v", k, claims[k], released[k], it)
+		moved += numberOf(it, "moved")
+		if stock < 0 || stock+claims[k] != seeded+putBack+numberOf(it, "moved") || numberOf(it, "released") != released[k] || putBack > released[k] {
+			w.T.Errorf("shard %d: %d units of claims, %d of them released: %v", k, claims[k], released[k], it)
 		}
 	}
+	same(w.T, moved, 0, "units that have moved")
 }
 
 func numberOf(it map[string]types.AttributeValue, name string) (n int64) {

@@ -33,6 +33,8 @@ type Archived struct {
 	SaleID string `json:"saleId"`
 	Lines  int64  `json:"lines"`
 	Claims int64  `json:"claims"`
+	// Units are those of the claims of a sale with a maxPerOrder; 0 of others.
+	Units  int64  `json:"units,omitempty"`
 	Digest string `json:"digest"`
 }
 
@@ -42,6 +44,7 @@ type archiving struct {
 	digest, keys hash.Hash
 	to           io.Writer
 	lines        lines
+	hasUnits     bool   // the claims come after their sale
 	key          []byte // the last one
 }
 
@@ -67,8 +70,14 @@ func (a *archiving) add(it table.Item) error {
 	id := table.IdentityOf(it)
 	a.key = strconv.AppendQuote(append(strconv.AppendQuote(a.key[:0], id.PK), ' '), id.SK)
 	a.keys.Write(append(a.key, '\n'))
-	if strings.HasPrefix(id.PK, "CLAIM#") {
-		a.Claims++
+	switch kind, _, _ := strings.Cut(id.PK, "#"); kind {
+	case "SALE":
+		a.hasUnits = a.hasUnits || table.Has(it, "maxPerOrder")
+	case "CLAIM":
+		if a.Claims++; a.hasUnits {
+			r := table.Reader{Item: it}
+			a.Units += max(1, r.OptionalNumber("units"))
+		}
 	}
 	a.Lines++
 	a.digest.Write(bare)
@@ -331,6 +340,10 @@ func (m *Maintenance) beginArchive(ctx context.Context, saleID string, sum summe
 			":digest": table.S(sum.Digest), ":claims": table.N(sum.Claims), ":keys": table.S(sum.keys),
 			":version": table.N(s.Version),
 		},
+	}
+	if sum.Units > 0 {
+		note.write += ", #archivedUnits = :units"
+		note.values[":units"] = table.N(sum.Units)
 	}
 	if s.Erased > 0 {
 		note.condition, note.values[":erased"] = "#version = :version AND #erased = :erased", table.N(s.Erased)

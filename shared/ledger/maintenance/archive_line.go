@@ -56,7 +56,7 @@ func isLeftOut(kind, name string) bool {
 		return kind == "CLAIM" || kind == "GUARD" || kind == "ENTRY"
 	case "note":
 		return kind == "CANCELLED"
-	case "sealedAt", "archive", "archivedClaims", "archivedKeys", "archivedAt", table.MinReader:
+	case "sealedAt", "archive", "archivedClaims", "archivedUnits", "archivedKeys", "archivedAt", table.MinReader:
 		return kind == "SALE"
 	}
 	return false

@@ -31,7 +31,7 @@ func (m *Maintenance) Creation(ctx context.Context, saleID string) (c sale.Creat
 	c = sale.Creation{
 		SaleID: s.ID, Name: s.Name, OpensAt: s.Begins(), ClosesAt: s.Ends(), Stock: s.Seeded, Shards: s.Shards,
 		PayWithin: s.PayWithin, LateFor: s.LateFor, Price: s.Price, Currency: s.Currency, Extras: s.Extras,
-		Labels:       s.Labels,
+		MaxPerOrder: s.MaxPerOrder, Labels: s.Labels,
 		Presentation: s.Presentation, LimitGroup: s.LimitGroup, DrawTerms: s.DrawTerms,
 	}
 	if s.Limited {

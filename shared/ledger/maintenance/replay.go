@@ -51,8 +51,8 @@ type Replayed struct {
 	TakenBack []string
 	// Shards counts the shards whose counts did not follow from their claims.
 	Shards int
-	// Oversold are the live claims of shards that have fewer units. Nothing is derived for their
-	// sales.
+	// Oversold are the live claims of shards that have fewer units, in sales that have fewer units in all or in which
+	// no shard gives units to another. Nothing is derived for them.
 	Oversold []sale.Claim
 	// Problems are facts that contradict the table, or that it cannot have.
 	Problems []string
@@ -181,7 +181,7 @@ type replayed struct {
 	sale             sale.Sale
 	item, listing    table.Item
 	calls            []draw.Call
-	claims, released []int64 // per shard
+	claims, released []int64 // units of all claims, and of those whose units came back, per shard
 	cancelled        int64   // by an operator
 	added            []int64 // by additions that the table lacks
 	// refundAt is the instant of one of its refunds; isNoted: the listing notes one.
@@ -765,6 +765,6 @@ func (one *replayed) count(c sale.Claim) {
 	if c.Shard < 0 || c.Shard >= one.sale.Shards {
 		return // an audit finds it
 	}
-	one.claims[c.Shard]++
+	one.claims[c.Shard] += c.UnitCount()
 	one.end(c, c.Shard)
 }

@@ -20,7 +20,7 @@ func cancelling(c sale.Claim) (assignments string, values table.Item) {
 	}
 	if !c.CancelledAt.IsZero() || c.Unit == sale.UnitKept {
 		assignments += ", #minReader = :minReader"
-		values[":minReader"] = table.N(sale.ReadsOperators)
+		values[":minReader"] = table.N(int64(max(c.MinReader, sale.ReadsOperators)))
 	}
 	return assignments, values
 }
@@ -54,6 +54,6 @@ func (one *replayed) end(c sale.Claim, shard int) {
 		one.cancelled++
 	}
 	if c.Ended() && c.Unit != sale.UnitKept && shard < one.sale.Shards {
-		one.released[shard]++
+		one.released[shard] += c.UnitCount()
 	}
 }

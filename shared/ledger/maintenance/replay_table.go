@@ -106,8 +106,8 @@ func (p *replay) refund(ctx context.Context, r sale.Refund, isHalf bool) error {
 		held.ReleasedAt, held.ReleasedBy = r.At, releasedUntil(one.sale, r.OrderID, r.At)
 		p.ends[r.OrderID] = true
 		lacks(releases, func() error { return p.finish(ctx, held) })
-		if !p.write && held.Shard < one.sale.Shards {
-			one.released[held.Shard]++
+		if !p.write {
+			one.end(held, held.Shard)
 		}
 	case r.Reason == sale.RefundOtherPayment:
 		p.ends[r.OrderID] = true
@@ -411,7 +411,7 @@ func (p *replay) completeHalf(ctx context.Context, h half, orders, others map[ta
 			return heal(func() error { return p.finish(ctx, c) })
 		case fate == table.FateRefund && others[table.IdentityOf(table.RefundKey(c.SaleID, c.Payment))] == nil:
 			reason := sale.RefundOtherPayment
-			isPrice := one.sale.IsPrice(sale.Payment{Amount: c.Amount, Currency: c.Currency})
+			isPrice := one.sale.IsPrice(sale.Payment{Amount: c.Amount, Currency: c.Currency}, held.UnitCount())
 			switch {
 			// With extras another amount may be of the price, too, if that is not why no payment has paid the order.
 			case !isPrice && (!one.sale.Extras || held.PaidAt.IsZero() && !held.Released()):
@@ -453,7 +453,8 @@ func (p *replay) dropNote(ctx context.Context, c sale.Claim, payment string) err
 
 // derive makes the counts of a sale and its shards those that follow from its creation, the
 // steps of its additions and withdrawals, and its claims. Every unit of a released claim is
-// back in stock then.
+// back in stock then. Which shard gave units to another is forgotten, because a transaction may have been restored in
+// part: shards that have sold more than they were given get the rest from those that have most.
 func (p *replay) derive(ctx context.Context, one *replayed) error {
 	seeded, room, err := p.seeded(ctx, one.sale)
 	if err != nil {
@@ -477,10 +478,13 @@ func (p *replay) derive(ctx context.Context, one *replayed) error {
 			return sale.AsInternal(err)
 		}
 		w := &want[k]
-		w.Seeded, w.Released, w.PutBack = seeded[k], one.released[k], one.released[k]
+		w.Seeded, w.Released, w.PutBack, w.Moved = seeded[k], one.released[k], one.released[k], 0
 		w.Stock = w.Seeded - one.claims[k] + w.PutBack
 		short[k] = w.Stock < 0
 		all += w.Seeded
+	}
+	if one.sale.MaxPerOrder != 0 {
+		moveUnits(want)
 	}
 	if slices.ContainsFunc(want, func(w table.Shard) bool { return w.Stock < 0 }) {
 		return p.oversold(ctx, one, short)
@@ -499,12 +503,38 @@ func (p *replay) derive(ctx context.Context, one *replayed) error {
 			update += ", #released = :released, #putBack = :released"
 			values[":released"] = table.N(w.Released)
 		}
+		if one.sale.MaxPerOrder != 0 {
+			update += ", #moved = :moved"
+			values[":moved"] = table.N(w.Moved)
+		}
 		derived := table.Update{Key: keys[k], Expr: update, If: "#stock = :read", Values: values}
 		if err := p.table.Update(ctx, derived); err != nil {
 			return err
 		}
 	}
 	return p.deriveSale(ctx, one, all, room)
+}
+
+// moveUnits moves units to the shards that have less than none, if all together have enough.
+func moveUnits(shards []table.Shard) {
+	var sum int64
+	for _, one := range shards {
+		sum += one.Stock
+	}
+	for sum >= 0 {
+		least, most := slices.IndexFunc(shards, func(one table.Shard) bool { return one.Stock < 0 }), 0
+		if least < 0 {
+			return
+		}
+		for k := range shards {
+			if shards[k].Stock > shards[most].Stock {
+				most = k
+			}
+		}
+		n := min(-shards[least].Stock, shards[most].Stock)
+		shards[least].Stock, shards[least].Moved = shards[least].Stock+n, shards[least].Moved+n
+		shards[most].Stock, shards[most].Moved = shards[most].Stock-n, shards[most].Moved-n
+	}
 }
 
 // deriveSale sets what is left of a sale's own counts.

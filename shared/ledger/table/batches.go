@@ -51,6 +51,35 @@ func (t *Table) BatchGet(ctx context.Context, most int, keys []Item, consistent 
 	return found, nil
 }
 
+// GetTogether reads up to 100 items as they are at one instant, in the order of their keys, each nil if there is
+// none. It makes one try, and fails with sale.Busy, also if a write of one of them is under way, or sale.Internal.
+func (t *Table) GetTogether(ctx context.Context, keys []Item) ([]Item, error) {
+	reads := make([]types.TransactGetItem, len(keys))
+	for i, k := range keys {
+		reads[i].Get = &types.Get{TableName: t.Name, Key: k}
+	}
+	var out *dynamodb.TransactGetItemsOutput
+	err := Attempt(ctx, func(ctx context.Context) (err error) {
+		out, err = t.API.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: reads})
+		return err
+	})
+	switch o := Judge(err); {
+	case o == Contended || o == Unknown || o == Cancelled && isContended(err, len(keys)):
+		return nil, sale.Fail(sale.Busy, err)
+	case err != nil:
+		return nil, sale.AsInternal(err)
+	case len(out.Responses) != len(keys):
+		return nil, sale.AsInternal(fmt.Errorf("read together: %d responses to %d keys", len(out.Responses), len(keys)))
+	}
+	items := make([]Item, len(keys))
+	for i, r := range out.Responses {
+		if len(r.Item) > 0 {
+			items[i] = r.Item
+		}
+	}
+	return items, nil
+}
+
 // GetAll reads items consistently, each once even if its key is repeated; it reorders
 // keys for that. An item that does not exist is nil in the result.
 func (t *Table) GetAll(ctx context.Context, keys []Item) (map[Identity]Item, error) {

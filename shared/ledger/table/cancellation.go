@@ -3,7 +3,9 @@ package table
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -16,6 +18,14 @@ const (
 	reasonThrottling = "ThrottlingError"
 	reasonInProgress = "TransactionInProgress"
 )
+
+// isContended reports whether a transaction of n actions was cancelled by contention.
+func isContended(err error, n int) bool {
+	reasons, err := ReasonsOf(err, n)
+	return err == nil && slices.ContainsFunc(reasons, func(r types.CancellationReason) bool {
+		return Contention(aws.ToString(r.Code))
+	})
+}
 
 // ReasonsOf returns the reasons of a cancelled transaction of n actions.
 func ReasonsOf(err error, n int) ([]types.CancellationReason, error) {

@@ -38,7 +38,9 @@ func ReadSale(it Item) (sale.Sale, error) {
 		Price:     r.OptionalNumber("price"),
 		Currency:  r.OptionalText("currency"),
 		Extras:    r.Extras(),
-		Labels:    r.Labels(),
+
+		MaxPerOrder: int(r.SeveralUnits("maxPerOrder")),
+		Labels:      r.Labels(),
 
 		Presentation: r.Presentation(),
 		LimitGroup:   r.OptionalText("limitGroup"),
@@ -52,6 +54,8 @@ func ReadSale(it Item) (sale.Sale, error) {
 		Archive:      r.OptionalText("archive"),
 		ArchivedKeys: r.OptionalText("archivedKeys"),
 		ArchivedAt:   r.OptionalTime("archivedAt"),
+
+		ArchivedUnits: r.OptionalNumber("archivedUnits"),
 	}
 	if Has(it, "enterFrom") {
 		s.Draw = r.draw()
@@ -110,6 +114,9 @@ func WithTerms(s sale.Sale, it Item) Item {
 	if s.Extras {
 		it["extras"] = S(sale.ExtrasAllowed)
 	}
+	if s.MaxPerOrder != 0 {
+		it["maxPerOrder"] = N(int64(s.MaxPerOrder))
+	}
 	for name, value := range map[string]string{
 		"limitGroup": s.LimitGroup, "image": s.Image, "about": s.About, "link": s.Link,
 	} {
@@ -134,6 +141,15 @@ func (r *Reader) Extras() bool {
 	return text != ""
 }
 
+// SeveralUnits reads a number of units of one order, 0 if there is none: one unit is never stored.
+func (r *Reader) SeveralUnits(name string) int64 {
+	n := r.OptionalNumber(name)
+	if Has(r.Item, name) && (n < 2 || n > sale.MaxPerOrder) {
+		r.Fail(name, "2 to 8")
+	}
+	return n
+}
+
 // Presentation reads what buyers see of the sale.
 func (r *Reader) Presentation() sale.Presentation {
 	return sale.Presentation{Image: r.OptionalText("image"), About: r.OptionalText("about"), Link: r.OptionalText("link")}
@@ -143,9 +159,12 @@ func (r *Reader) Presentation() sale.Presentation {
 // the transaction that takes a unit can check them (P14).
 type Shard struct {
 	Stock, Seeded int64
-	// released counts the claims of its units that have ended, but for those whose unit is kept, putBack
+	// Released counts the units of its claims that have ended, but for those that are kept, PutBack
 	// how many of those units are in stock again or sold again.
 	Released, PutBack int64
+	// Moved is how many units other shards gave to it for an order that no shard could fill, less those that it gave.
+	// The claim is only of the shard that sells, so no reader needs to know where its units came from.
+	Moved             int64
 	OpensAt, ClosesAt time.Time
 	Paused            bool
 	ChangedAt         time.Time
@@ -158,6 +177,7 @@ func ReadShard(it Item) (Shard, error) {
 		Seeded:    r.Number("seeded"),
 		Released:  r.OptionalNumber("released"),
 		PutBack:   r.OptionalNumber("putBack"),
+		Moved:     r.OptionalNumber("moved"),
 		OpensAt:   r.Time("opensAt"),
 		ClosesAt:  r.Time("closesAt"),
 		Paused:    r.Flag("paused"),
@@ -165,8 +185,8 @@ func ReadShard(it Item) (Shard, error) {
 	}, r.Err
 }
 
-// Sold is how many claims the shard's units have, released ones included.
-func (s *Shard) Sold() int64 { return s.Seeded - s.Stock + s.PutBack }
+// Sold is how many units the shard's claims have, released ones included.
+func (s *Shard) Sold() int64 { return s.Seeded - s.Stock + s.PutBack + s.Moved }
 
 func ShardItem(s sale.Sale, k int, units int64) Item {
 	it := With(StockKey(s.ID, k), Item{
@@ -192,6 +212,7 @@ func ReadClaim(saleID string, buckets int, it Item) (sale.Claim, error) {
 		ID:         r.Text("claimId"),
 		Shard:      int(r.Number("shard")),
 		AcceptedAt: r.Time("acceptedAt"),
+		Units:      r.SeveralUnits("units"),
 		RequestKey: r.OptionalText("requestKey"),
 		OrderID:    uint64(r.OptionalNumber("orderId")),
 		ResentAt:   r.OptionalTime("resentAt"),
@@ -238,6 +259,9 @@ func ClaimItem(c sale.Claim, bucket int) Item {
 	it["claimId"] = S(c.ID)
 	it["shard"] = N(int64(c.Shard))
 	it["acceptedAt"] = Millis(c.AcceptedAt)
+	if c.Units > 1 {
+		it["units"] = N(c.Units)
+	}
 	if c.RequestKey != "" {
 		it["requestKey"] = S(c.RequestKey)
 	}

@@ -164,6 +164,12 @@ func (t *Tries) Again(ctx context.Context) bool {
 	return t.made < t.most && t.table.BackOffUpTo(ctx, longest, t.made-1)
 }
 
+// AtOnce counts a try that is to be repeated without a wait. It reports false if the tries have run out.
+func (t *Tries) AtOnce() bool {
+	t.made++
+	return t.made < t.most
+}
+
 // BackOffUpTo waits after this try (counted from 0), with full jitter. It reports false,
 // without waiting, if the time budget does not suffice.
 func (t *Table) BackOffUpTo(ctx context.Context, longest time.Duration, try int) bool {

@@ -28,6 +28,9 @@ type API interface {
 	BatchExecuteStatement(
 		context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options),
 	) (*dynamodb.BatchExecuteStatementOutput, error)
+	TransactGetItems(
+		context.Context, *dynamodb.TransactGetItemsInput, ...func(*dynamodb.Options),
+	) (*dynamodb.TransactGetItemsOutput, error)
 	TransactWriteItems(
 		context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options),
 	) (*dynamodb.TransactWriteItemsOutput, error)

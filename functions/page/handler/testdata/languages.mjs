@@ -35,7 +35,7 @@ async function words() {
   const wrong = [], first = {};
   const forms = (text) => (typeof text === "string" ? { text } : text);
   const values = (text) => [...new Set(text.match(/\{\d\}/g))].sort().join();
-  for (const kind of ["words-", "draw-"]) {
+  for (const kind of ["words-", "draw-", "units-"]) {
     const { words: english } = await script(kind + "en.js");
     for (const file of readdirSync(assets).filter((name) => name.startsWith(kind))) {
       const { words } = await script(file);

@@ -69,12 +69,12 @@ func TestEveryMailIsInTheBuyersLanguage(t *testing.T) {
 			}
 		}
 	}
-	e := orderevent.Event{OrderID: "523415647045025793", Amount: 149900, Currency: "CNY", PayBy: time.Date(2026, 11, 11, 12, 15, 0, 0, time.UTC)}
+	e := orderevent.Event{OrderID: "523415647045025793", Units: 2, Amount: 149900, Currency: "CNY", PayBy: time.Date(2026, 11, 11, 12, 15, 0, 0, time.UTC)}
 	for tag, want := range map[string]string{
 		"de-AT": "Ihre Bestellung ist reserviert. Bezahlen Sie rechtzeitig: Danach kann sie jemand anderes kaufen.\n\n" +
-			"Bestellnummer: 523415647045025793\nBetrag: 1.499,00\u00a0CN¥\nZu bezahlen bis: 11. November 2026 um 20:15 GMT+8\n",
+			"Bestellnummer: 523415647045025793\nAnzahl: 2\nBetrag: 1.499,00\u00a0CN¥\nZu bezahlen bis: 11. November 2026 um 20:15 GMT+8\n",
 		"sv": "Your order is reserved. Pay in time: after that somebody else may buy it.\n\n" +
-			"Order number: 523415647045025793\nAmount: CN¥1,499.00\nPay by: November 11, 2026 at 8:15 PM GMT+8\n",
+			"Order number: 523415647045025793\nQuantity: 2\nAmount: CN¥1,499.00\nPay by: November 11, 2026 at 8:15 PM GMT+8\n",
 	} {
 		if _, got := letter("please-pay", tag, e, time.FixedZone("", 8*60*60)); strings.ReplaceAll(got, "\u202f", " ") != want {
 			t.Errorf("%s: the mail says\n%s\nwant\n%s", tag, got, want)

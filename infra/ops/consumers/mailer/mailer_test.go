@@ -145,7 +145,7 @@ func TestNobodyIsAskedToPayWhenTheTimeToPayIsOver(t *testing.T) {
 
 func TestWhatCannotBeReadOrNotedIsRepeated(t *testing.T) {
 	o := newOutbox()
-	if err := o.handle(t.Context(), events.EventBridgeEvent{DetailType: "OrderPaid", Detail: []byte(`{"schemaVersion":2,"id":"x"}`)}); err == nil {
+	if err := o.handle(t.Context(), events.EventBridgeEvent{DetailType: "OrderPaid", Detail: []byte(`{"schemaVersion":3,"id":"x"}`)}); err == nil {
 		t.Error("a newer event was dropped")
 	}
 	o.table = "none"

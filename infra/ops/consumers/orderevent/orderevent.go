@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// schemaVersion is the highest that Read understands.
-const schemaVersion = 1
+// schemaVersion is the highest that Read understands: 2 are events of orders of several units.
+const schemaVersion = 2
 
 // Event is the detail of an event. Which members are set depends on the type.
 type Event struct {
@@ -25,6 +25,7 @@ type Event struct {
 	ClaimID       string    `json:"claimId"`
 	User          string    `json:"user"`
 	State         string    `json:"state"`
+	Units         int64     `json:"units"` // of an order of several; 0 is one
 	// AsksForPayment is of OrderConfirmed, until PayBy; nil if nobody knows it of the order.
 	AsksForPayment *bool     `json:"asksForPayment"`
 	PayBy          time.Time `json:"payBy"`

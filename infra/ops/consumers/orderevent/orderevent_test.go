@@ -9,7 +9,7 @@ import (
 func TestALaterReleasesEventIsReadIfItsVersionIsTheSame(t *testing.T) {
 	for detail, readable := range map[string]bool{
 		`{"schemaVersion":1,"id":"a","added":{"later":true}}`: true,
-		`{"schemaVersion":2,"id":"a"}`:                        false,
+		`{"schemaVersion":3,"id":"a"}`:                        false,
 		`{"schemaVersion":1}`:                                 false,
 		`{"schemaVersion":1,"id":`:                            false,
 	} {

@@ -179,11 +179,15 @@ func (s *shop) refuse(host, path string, link url.Values) (why said, price strin
 	if name, _, _ := net.SplitHostPort(host); path != "/pay" || name != "127.0.0.1" && name != "localhost" {
 		return said{"There is no such page.", "没有这个页面。"}, "", false
 	}
-	signed := strings.Join([]string{"flashsale payment 1", link.Get("order"), link.Get("sale"), link.Get("amount"), link.Get("currency"), link.Get("payBy")}, "\n")
+	signed := []string{"flashsale payment 1", link.Get("order"), link.Get("sale"), link.Get("amount"), link.Get("currency"), link.Get("payBy")}
+	if units := link.Get("units"); units != "" {
+		signed = append(signed, units)
+		signed[0] = "flashsale payment 2"
+	}
 	got, err := hex.DecodeString(link.Get("signature"))
 	for _, key := range s.keys {
 		mac := hmac.New(sha256.New, []byte(strings.TrimSpace(key)))
-		mac.Write([]byte(signed))
+		mac.Write([]byte(strings.Join(signed, "\n")))
 		isOurs = hmac.Equal(mac.Sum(nil), got) || isOurs // in constant time
 	}
 	payBy, noTime := time.Parse(time.RFC3339, link.Get("payBy"))

@@ -29,8 +29,12 @@ func signedLink(by string, change ...string) url.Values {
 	for i := 0; i+1 < len(change); i += 2 {
 		link.Set(change[i], change[i+1])
 	}
+	format, units := "1", ""
+	if link.Has("units") {
+		format, units = "2", "\n"+link.Get("units")
+	}
 	mac := hmac.New(sha256.New, []byte(by))
-	for _, text := range []string{"flashsale payment 1\n", link.Get("order") + "\n", link.Get("sale") + "\n", link.Get("amount") + "\n", link.Get("currency") + "\n", link.Get("payBy")} {
+	for _, text := range []string{"flashsale payment ", format, "\n", link.Get("order") + "\n", link.Get("sale") + "\n", link.Get("amount") + "\n", link.Get("currency") + "\n", link.Get("payBy"), units} {
 		_, _ = io.WriteString(mac, text)
 	}
 	link.Set("signature", hex.EncodeToString(mac.Sum(nil)))
@@ -99,6 +103,8 @@ func TestOnlyAnUnchangedLinkIsPaid(t *testing.T) {
 		"as it was signed":   {signedLink(key), "127.0.0.1:3003", "Pay CNY 899.00"},
 		"in yen":             {signedLink(key, "currency", "JPY", "amount", "899"), "localhost:3003", "Pay JPY 899<"},
 		"in rials":           {signedLink(key, "currency", "OMR"), "127.0.0.1:3003", "Pay OMR 89.900<"},
+		"of several units":   {signedLink(key, "units", "2", "amount", "179800"), "127.0.0.1:3003", "Pay CNY 1798.00"},
+		"other units":        {changed("units", "2"), "127.0.0.1:3003", "It was changed"},
 		"another amount":     {changed("amount", "1"), "127.0.0.1:3003", "It was changed"},
 		"another order":      {changed("order", "523415642750058498"), "127.0.0.1:3003", "It was changed"},
 		"a later end":        {changed("payBy", "2099-01-01T00:00:00.000Z"), "127.0.0.1:3003", "It was changed"},

@@ -61,6 +61,12 @@ func (w *warehouse) handle(ctx context.Context, delivered events.EventBridgeEven
 	if err != nil {
 		return err
 	}
+	if e.Units > 1 { // each event of the order says the same, and an event of money nothing
+		err := w.update(ctx, e, "SET #units = :units", "", map[string]string{"#units": "units"}, map[string]types.AttributeValue{":units": number(e.Units)})
+		if err != nil {
+			return err
+		}
+	}
 	condition := "attribute_not_exists(#user)"
 	if e.IsErased() { // the warehouse forgets who it was, and does not learn it again
 		condition = "attribute_exists(orderId)"
@@ -161,7 +167,7 @@ func number(n int64) types.AttributeValue {
 // export writes every order once, with the highest state that was heard of, as CSV. Deliver what is PAID and not held
 // back and, in a sale that asks for no payment, also what is CONFIRMED.
 func (w *warehouse) export(ctx context.Context, out io.Writer) error {
-	list := spreadsheet.NewWriter(out, "sale", "order", "user", "state", "since", "payment", "amount", "currency", "labels", "held")
+	list := spreadsheet.NewWriter(out, "sale", "order", "user", "state", "since", "payment", "amount", "currency", "labels", "held", "units")
 	pages := dynamodb.NewScanPaginator(w.db, &dynamodb.ScanInput{TableName: &w.table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -198,7 +204,10 @@ func minor(item map[string]types.AttributeValue) (amount int64, known bool) {
 
 // line is an order's line in the export.
 func line(item map[string]types.AttributeValue) []spreadsheet.Cell {
-	amount := spreadsheet.Cell{}
+	amount, units := spreadsheet.Cell{}, "1"
+	if v, ok := item["units"].(*types.AttributeValueMemberN); ok {
+		units = v.Value
+	}
 	if paid, known := minor(item); known {
 		amount = spreadsheet.Amount(paid, value(item, "currency"))
 	}
@@ -206,6 +215,6 @@ func line(item map[string]types.AttributeValue) []spreadsheet.Cell {
 	word := func(name string) spreadsheet.Cell { return spreadsheet.Word(value(item, name)) }
 	return []spreadsheet.Cell{
 		text("saleId"), text("orderId"), text("user"), word("state"), text("since"), text("payment"), amount, word("currency"), text("labels"),
-		spreadsheet.Word(held(item)),
+		spreadsheet.Word(held(item)), spreadsheet.Word(units),
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestTheExportSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T
 			}
 			return `"'` + strings.ReplaceAll(text, ";", ";'") + `"`
 		}
-		want := strings.Join([]string{cell("moutai"), cell("523415642750058497"), cell(l.User), l.State, cell(l.Since.Format(time.RFC3339)), cell(l.Payment), amount, cell("sku=0042"), l.Held}, ",")
+		want := strings.Join([]string{cell("moutai"), cell("523415642750058497"), cell(l.User), l.State, cell(l.Since.Format(time.RFC3339)), cell(l.Payment), amount, cell("sku=0042"), l.Held, fmt.Sprint(max(1, l.Events[0].Units))}, ",")
 		for _, all := range lives.InEveryOrder(l.Events) {
 			w := &warehouse{db: dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"}), table: "Orders"}
 			for _, e := range slices.Concat(lives.Others(), all) {
@@ -35,7 +36,7 @@ func TestTheExportSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T
 			if err := w.export(t.Context(), &out); err != nil {
 				t.Fatal(err)
 			}
-			if got := "\ufeffsale,order,user,state,since,payment,amount,currency,labels,held\n" + want + "\n"; got != out.String() {
+			if got := "\ufeffsale,order,user,state,since,payment,amount,currency,labels,held,units\n" + want + "\n"; got != out.String() {
 				t.Fatalf("%s, in the order %v: got\n%s\nwant\n%s", name, all, &out, got)
 			}
 		}
@@ -45,7 +46,7 @@ func TestTheExportSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T
 func TestWhatCannotBeReadOrKeptIsAnError(t *testing.T) {
 	w := &warehouse{db: dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"}), table: "none"}
 	of := lives.All()["paid"].Events
-	for _, detail := range []string{`{"schemaVersion":2,"id":"x"}`, string(eventbus.Detail(of[0]))} {
+	for _, detail := range []string{`{"schemaVersion":3,"id":"x"}`, string(eventbus.Detail(of[0]))} {
 		if err := w.handle(t.Context(), events.EventBridgeEvent{DetailType: "OrderConfirmed", Detail: []byte(detail)}); err == nil {
 			t.Errorf("%s was dropped", detail)
 		}

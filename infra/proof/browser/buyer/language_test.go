@@ -19,7 +19,7 @@ var languages = []struct{ sent, shown string }{
 // that do not fit there without a break inside a word. The styles of the places are those of a phone of 320 pixels.
 const unfit = `(async () => {
 	const url = [...document.querySelectorAll("[rel=modulepreload]")].map((link) => link.href).find((href) => href.includes("/words-"));
-	const file = await import(url), drawn = await file.draw();
+	const file = await import(url), drawn = await file.draw(), several = await file.units();
 	main.style.overflowWrap = "normal";
 	line.style.wordBreak = "normal"; // a Chinese word is one of two characters, and is not marked
 	const facts = document.getElementById("facts").textContent.split("\n")[0];
@@ -36,7 +36,7 @@ const unfit = `(async () => {
 	const size = sizes.appendChild(document.createElement("label")).appendChild(document.createElement("small"));
 	size.id = "size";
 	sizes.hidden = false;
-	for (const [name, text] of [...Object.entries(file.words), ...Object.entries(drawn.words)]) {
+	for (const [name, text] of [...Object.entries(file.words), ...Object.entries(drawn.words), ...Object.entries(several.words)]) {
 		for (const form of typeof text === "string" ? [text] : Object.values(text)) {
 			const whole = form.replace(/\{\d\}/g, (hole) => ({ opens: date, closes: date, payBy: date, moved: date })[name] ?? "1,234");
 			fits(buttons.includes(name) ? act : short.includes(name) ? size : line, whole);

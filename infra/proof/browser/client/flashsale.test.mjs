@@ -190,6 +190,26 @@ test("what is sold out and may return is read again when the shop says", async (
   assert.deepEqual([called("GET /sales/s").length, drop.state.phase], [2, "open"]);
 });
 
+test("an order of more than are left is offered what is left, and of no more than the sale allows", async () => {
+  let n = 0;
+  const drop = open({ "GET /sales/s": sale({ maxPerOrder: 2 }), "POST /sales/s/orders": () => (n++ ? [202, { claimId: "C", state: "CONFIRMED", units: 1 }] : [409, { code: "not-enough", left: 1, mayReturn: true }]) });
+  await pass(1);
+  const { phase, can, left, mayReturn } = await drop.buy(3);
+  assert.deepEqual([phase, can, left, mayReturn], ["notEnough", ["buy"], 1, true]);
+  assert.deepEqual([(await drop.buy(left)).phase, drop.state.left], ["confirmed", undefined]);
+  assert.deepEqual(called("POST /sales/s/orders").map((c) => [c.body, c.headers["Content-Type"]]), [['{"units":2}', "application/json"], [undefined, undefined]]);
+});
+
+test("what is not enough may be enough at the next reading, and a press's event asks for one", async () => {
+  const drop = open({ "GET /sales/s": sale({ maxPerOrder: 8 }), "POST /sales/s/orders": [409, { code: "not-enough", left: 3 }] });
+  await pass(1);
+  assert.equal((await drop.buy(4)).phase, "notEnough");
+  await pass(100);
+  assert.deepEqual([drop.state.phase, drop.state.left], ["open", undefined]);
+  await drop.buy({ type: "click" });
+  assert.equal(calls.at(-1).body, undefined);
+});
+
 test("an order whose answer is lost is sent again under one key, and one that is made twice is one", async () => {
   let n = 0;
   const drop = open({ "POST /sales/s/orders": () => (n++ ? [202, { claimId: "C", state: "PAID" }] : never) });

@@ -87,7 +87,7 @@ func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
 	long := strings.Repeat("x", 64)
 	well := map[string]string{
 		"name": "Lamp", "id": long, "sizes": "", "stock": "5", "rate": "", "opens": "2035-03-24T20:00", "closes": "2035-03-27T20:00", "from": "", "until": "",
-		"price": "", "currency": "", "minutes": "30", "late": "", "hours": "4",
+		"price": "", "currency": "", "minutes": "30", "late": "", "hours": "4", "most": "",
 	}
 	for _, row := range []struct {
 		typed map[string]string
@@ -111,6 +111,8 @@ func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
 		{map[string]string{"price": "5", "currency": "EUR", "late": "0.5"}, "late", "€5.00"},
 		{map[string]string{"price": "5", "currency": "EUR", "late": "-1"}, "late", "€5.00"},
 		{map[string]string{"late": "1"}, "late", ""},
+		{map[string]string{"most": "9"}, "most", ""},
+		{map[string]string{"most": "1.5"}, "most", ""},
 		{map[string]string{"stock": "1e3"}, "stock", ""},
 		{map[string]string{"stock": "2.5"}, "stock", ""},
 		{map[string]string{"sizes": ","}, "", ""},
@@ -141,13 +143,13 @@ func TestWhatIsTypedIsSentAsItIsOrNotAtAll(t *testing.T) {
 	tab.Wait(`[...document.querySelectorAll("[aria-invalid=true]")].map((e) => e.id).join(" ") === "new-rate new-late new-from new-until"`)
 	wantCreated(t, tab, nil)
 	browser.Eval[bool](tab, `["rate", "late", "from", "until"].every((f) => !(document.querySelector("#new-" + f).value = ""))`)
-	set(tab, map[string]string{"sizes": "38: 20, 大: 5,", "price": "1999", "currency": "jpy", "minutes": "1.25", "late": "7"})
+	set(tab, map[string]string{"sizes": "38: 20, 大: 5,", "price": "1999", "currency": "jpy", "minutes": "1.25", "late": "7", "most": "2"})
 	tab.Click("#extras")
 	browser.Eval[bool](tab, `((b) => !(b.click(), b.click()))(document.querySelector(".making button.main"))`) // as impatience does
 	tab.WaitText("Lamp 大: certain, it is there.", "All are created: see the group")
 	set(tab, map[string]string{"id": "next"}) // of which nothing is created yet
 	browser.Gives(tab, "document.querySelector('.making a[href^=\"#group/\"]').hash", "#group/"+long, "the link to the created group leads to")
-	wantCreated(t, tab, object{"action": "create", "limitGroup": long, "price": 1999.0, "currency": "JPY", "payWithin": 75.0, "lateDays": 7.0, "extras": "allowed", "opensAt": "2035-03-24T19:00:00.000Z", "closesAt": "2035-03-27T18:00:00.000Z"},
+	wantCreated(t, tab, object{"action": "create", "limitGroup": long, "maxPerOrder": 2.0, "price": 1999.0, "currency": "JPY", "payWithin": 75.0, "lateDays": 7.0, "extras": "allowed", "opensAt": "2035-03-24T19:00:00.000Z", "closesAt": "2035-03-27T18:00:00.000Z"},
 		object{"saleId": long[:61] + "-38", "name": "Lamp 38", "stock": 20.0}, object{"saleId": long[:61] + "-s2", "name": "Lamp 大", "stock": 5.0})
 }
 

@@ -76,6 +76,11 @@ func All() map[string]Life {
 	old := life("CONFIRMED")
 	old.Held, old.Events[0].AsksForPayment = "may-be-unpaid", nil
 	all["not paid yet"], all["of an earlier version"] = unpaid, old
+	pair := life("RECALLED", paid(), due("pi_1", sale.RefundRecalled))
+	for i := range pair.Events[:2] { // a refund does not say how many units its order has
+		pair.Events[i].Units = 2
+	}
+	all["two units, paid and recalled"] = pair
 	twice := life("RECALLED", due("pi_2", sale.RefundRecalled), due("pi_1", sale.RefundRecalled))
 	twice.Refunds = 1
 	all["recalled and then paid twice"] = twice
