@@ -83,14 +83,16 @@ export function face(root, drop, options) {
   let retry = 0; // when units.js is asked for, by the browser's clock
   let wanted = 1; // units, if nothing else keeps that
 
+  /** Both files; a browser waits for one that does not arrive indefinitely. @template A, B @param {[Promise<A>, Promise<B>]} files @returns {Promise<[A, B]>} */
+  const within = (files) => Promise.race([Promise.all(files), /** @type {Promise<never>} */ (new Promise((_, late) => setTimeout(late, 15000)))]);
+
   /** Loads what a sale with a draw has besides. */
   async function learn() {
     [arriving, missing] = [true, false];
     try {
       // Browsers do not ask again for an address that has failed, and bundlers follow an address that is whole.
       const again = failed ? "?" + failed : "";
-      const files = Promise.all([again ? import("./draw.js" + again) : import("./draw.js"), options.language.drawWords(again)]);
-      const [draw, drawWords] = await Promise.race([files, new Promise((_, late) => setTimeout(late, 15000))]);
+      const [draw, drawWords] = await within([again ? import("./draw.js" + again) : import("./draw.js"), options.language.drawWords(again)]);
       Object.assign(plain, drawWords);
       lot = /** @type {typeof import("./draw.js")} */ (draw).begin({ drop, say, dates, words: drawWords, put, putLink, render, api: options.api ?? "", token: options.token ?? (() => "") });
     } catch {
@@ -106,7 +108,7 @@ export function face(root, drop, options) {
     const again = retry ? "?" + retry : "";
     retry = Infinity;
     try {
-      const [units, unitWords] = await Promise.all([again ? import("./units.js" + again) : import("./units.js"), options.language.unitWords(again)]);
+      const [units, unitWords] = await within([again ? import("./units.js" + again) : import("./units.js"), options.language.unitWords(again)]);
       several = /** @type {typeof import("./units.js")} */ (units).begin({ root, render, say, number, words: unitWords, keep: options.keep ?? ((n) => (wanted = n ?? wanted)) });
       render();
     } catch {

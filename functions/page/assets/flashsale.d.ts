@@ -3,7 +3,7 @@
  * goes nowhere by itself, and does nothing when it is imported: what it knows is in `state`, and a face draws that.
  *
  * A drop is one person's: it keeps the order that it has found, whoever signs in later. When another person signs in, or
- * this one out, stop it and make another one. The only other module that it may load is drawrules.js, for a sale with a draw.
+ * this one out, stop it and make another one. The only other module that it may load is drawrules.js, for a sale with a draw or with orders of several units.
  */
 export function flashsale(options: Options): Drop;
 

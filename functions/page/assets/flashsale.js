@@ -61,14 +61,14 @@ export function flashsale({
     return renamed[written] ?? /** @type {Phase} */ (alike.exec(written)?.[0]);
   };
 
-  /** The phases in which an order is possible. */
-  const buyable = /^(notEnough|open|paused|otherState|called|openCall)$/;
-  /** The others in which who is not signed in may have ordered, or will order. */
-  const signable = /^(notOpen|enter|enterSoon|soldOut|closed|recalled|turnOver|notEntered)$/;
+  /** The phases in which an order is possible: in a pause, if it would be without it. */
+  const buyable = /^(notEnough|open|otherState|called|openCall)$/;
 
   const time = Date.parse;
   /** Spreads what all would do at once. @param {number} n */
   const upTo = (n) => n * Math.random();
+  /** The claim in an answer: a refusal has it besides. @param {Answer} a @returns {Fields | undefined} */
+  const claimIn = ({ code, body }) => (code ? body.claim : body);
   /** Whether a claim may become another one. @param {Fields} claim */
   const undecided = (claim) => /^(PENDING|CONFIRMED)$/.test(claim.state);
 
@@ -197,6 +197,7 @@ export function flashsale({
     }
     const a = bearer && bearer !== refused ? await call(method, path, bearer, key) : denied;
     signedIn = a.code !== denied.code;
+    if (signedIn && latest.code === denied.code) latest = none;
     return signedIn || !bearer || refused ? a : own(method, path, key, bearer);
   }
 
@@ -254,7 +255,7 @@ export function flashsale({
   function take({ code, body }) {
     if (code || time(body.now) < time(sale.now)) return; // an older one that comes later
     const before = said();
-    sales = group ? (body.sales ?? []).map((/** @type {Fields} */ s) => ({ now: body.now, ...s })) : [{ ...body, saleId }];
+    sales = (group ? body.sales ?? [] : [{ ...body, saleId }]).map((/** @type {Fields} */ s) => ({ now: body.now, ...s }));
     if (!named(chosen)) chosen = "";
     const kept = claim.state ? sale.saleId : chosen;
     about(named(kept) ?? sales.find((s) => /OPEN/.test(s.state)) ?? sales[0]);
@@ -334,17 +335,18 @@ export function flashsale({
     const { code, id, body } = latest;
     const pay = is === "unpaid" && payment();
     const opening = said() === "NOT_OPEN" && opens();
+    const picked = !group || chosen;
     const can = [
       group && sale.state && !claim.state && doing !== "sending" && "choose",
       pay && pay.url && "pay",
-      is === "signedOut" || (!signedIn && (claim.state || buyable.test(is) || signable.test(is))) ? "signIn" :
+      !signedIn && (claim.state || (sale.state && !doing && !gaveUp)) ? "signIn" :
         is === "unpaid" ? cancelling !== "sending" && "cancel" :
         is === "stuck" || (is === "other" && last !== "buy") ? "refresh" :
-        is === "enter" ? (!group || chosen) && is :
-        (/^(stuckOrder|other)$/.test(is) || (buyable.test(is) && (!group || chosen) && (is !== "paused" || buyable.test(inDraw("open"))))) && "buy",
+        is === "enter" ? picked && is :
+        (/^(stuckOrder|other)$/.test(is) || (picked && buyable.test(is === "paused" ? inDraw("open") : is))) && "buy",
     ].filter(Boolean);
     return {
-      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim, 
+      phase: is, can, sale: sale.state && sale, sales, chosen, claim: claim.state && claim,
       until: { notOpen: opening, unpaid: payBy(), signedOut: opening, ...rules?.until(sale) }[/** @type {string} */ (is)],
       retrying: !claim.state && doing && code && (offline() ? "offline" : code === "sale-paused" ? "paused" : tooEarly.test(code) ? "early" : "busy"),
       offline: offline(), signedIn, mayReturn: is === "soldOut" && sale.mayReturn, last, already, cancelling, elsewhere, code, pay, requestId: code && id, ...rules?.view(sale, body),
@@ -389,12 +391,12 @@ export function flashsale({
     sought = clock.now();
     let id = sale.saleId;
     let a = await repeat(() => mine(id), quiet);
-    const other = a.code === "order-not-found" && a.body.saleId;
+    const other = a.code && a.body.saleId;
     if (named(other)) {
       id = other;
       a = await repeat(() => mine(id), quiet);
     }
-    if ((!quiet && !gaveUp) || (signedIn && latest.code === "unauthorized")) latest = none;
+    if (!quiet && !gaveUp) latest = none;
     if (claim.state) know(a);
     if (claim.state || doing === "sending") return;
     if (other && id !== other) {
@@ -460,7 +462,7 @@ export function flashsale({
     }
     doing = "";
     if (a.code === "sold-out") Object.assign(sale, { state: "SOLD_OUT", mayReturn: a.body.mayReturn });
-    elsewhere = a.code === "already-ordered" ? a.body.saleId : ""; // an answer with a claim has none
+    elsewhere = a.code && a.body.saleId; // a refusal names only another sale
     if (named(elsewhere)) {
       choose(elsewhere);
       settle(await repeat(() => mine()), true);
@@ -469,15 +471,14 @@ export function flashsale({
   }
 
   /** Takes the claim from an answer, if it has one. @param {Answer} a @param {boolean} [old] whether the claim was there before an order */
-  function settle({ code, body, wait }, old) {
-    const exists = code === "already-ordered" && !elsewhere;
-    const found = exists ? body.claim ?? {} : !code && body;
+  function settle(a, old) {
+    const found = claimIn(a);
     if (found && !claim.state) {
       claim = { state: "PENDING", ...found };
-      already = old || exists;
+      already = old || !!a.code;
       latest = none;
       if (!old) others?.postMessage("");
-      follow(wait);
+      follow(a.wait);
     }
     publish();
   }
@@ -499,8 +500,8 @@ export function flashsale({
    * before it: what is decided stays so.
    * @param {Answer} a
    */
-  function know({ code, body }) {
-    const found = code ? body.claim : body;
+  function know(a) {
+    const found = claimIn(a);
     if (found && (undecided(claim) || !undecided(found))) claim = { ...claim, refund: undefined, ...found };
     return found;
   }

@@ -44,3 +44,41 @@ func TestTwoAreOrderedTogetherAndWhatIsLeftWithOnePress(t *testing.T) {
 	next.HasText(line, "You got one. Pay to keep it.", "of one the page says")
 	next.HasText("#units", "", "beside an order is still asked")
 }
+
+// The sizes of a group may allow different numbers. The buyer's wish is kept, and of each size it is at most what that allows.
+func TestWhatIsWantedOfAGroupIsAtMostWhatTheChosenSizeAllows(t *testing.T) {
+	t.Parallel()
+	groupID := newID("group")
+	for size, most := range map[string]int{"41": 1, "42": 2, "43": 3} {
+		shop.create(t, sale{}, unpaid, map[string]any{"name": "Trail Runner · size " + size, "limitGroup": groupID, "maxPerOrder": most})
+	}
+	tab := shop.tab(t, newID("user"))
+	tab.Open(shop.Stack.API + "/g/" + groupID)
+	waitState(tab, "open")
+	choose(tab, "43")
+	tab.WaitText("How many?")
+	browser.Eval[any](tab, "document.querySelector('#units label:nth-of-type(3)').click()")
+	for _, c := range [][2]string{{"43", "Order 3 for CN¥2,697.00"}, {"42", "Order 2 for CN¥1,798.00"}, {"41", "Order for CN¥899.00"}, {"43", "Order 3 for CN¥2,697.00"}} {
+		choose(tab, c[0])
+		tab.HasText(button, c[1], "of size %s the button says", c[0])
+	}
+}
+
+// A page that does not get the file with the choice still sells: one unit.
+func TestWithoutTheFileOfUnitsOneIsOrdered(t *testing.T) {
+	t.Parallel()
+	user := newID("user")
+	saleID := shop.create(t, sale{}, unpaid, map[string]any{"maxPerOrder": 3})
+	tab := shop.tab(t, user)
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		return browser.Answer{Refused: strings.HasPrefix(r.Path, "/assets/units")}
+	})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	tab.HasText(button, "Order for CN¥899.00", "without the file the button says")
+	tab.Click(button)
+	waitState(tab, "unpaid")
+	tab.HasText(line, "You got one. Pay to keep it.", "of one the page says")
+	got := shop.claim(t, saleID, user).Count()
+	browser.Check(t, got == 1, "the order has %d units, want 1", got)
+}
