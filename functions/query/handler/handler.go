@@ -289,7 +289,9 @@ type orderPage struct {
 	SaleID      string `json:"saleId"`
 	ClaimID     string `json:"claimId"`
 	ConfirmedAt string `json:"confirmedAt"`
-	// Only in a sale that asks for payment, was recalled or has cancelled orders; elsewhere the claim is not read.
+	// Only in a sale that asks for payment, has orders of several units, was recalled or has cancelled orders; elsewhere
+	// the claim is not read.
+	Units      int64            `json:"units,omitempty"` // absent if it is one
 	State      sale.ClaimState  `json:"state,omitempty"`
 	PayBy      string           `json:"payBy,omitempty"`
 	PaymentURL string           `json:"paymentUrl,omitempty"`
@@ -329,12 +331,12 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	if s.PayWithin > 0 || s.IsRecalled() || s.Cancelled > 0 {
+	if s.PayWithin > 0 || s.MaxPerOrder > 0 || s.IsRecalled() || s.Cancelled > 0 {
 		c, err := h.ledger.Claim(ctx, o.SaleID, user)
 		if err != nil {
 			return httpapi.Response{}, err
 		}
-		page.State = c.State()
+		page.Units, page.State = c.Units, c.State()
 		if page.PayBy, page.PaymentURL, err = ownclaim.Payment(ctx, h.ledger, h.PayLink, s, c); err != nil {
 			return httpapi.Response{}, err
 		}

@@ -210,6 +210,15 @@ func TestAnOrderOfSeveralUnitsCostsThePriceOfAllAndItsLinkMaySignThem(t *testing
 	}, paidWithin(time.Hour))
 }
 
+func TestAnOrderSaysHowManyUnitsItHasAlsoIfNobodyPays(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.Tamper(fmt.Sprint("CLAIM#moutai#", sale.BucketOf("alice", f.Claim("alice").Buckets)), "alice", "units", 2)
+		if got := answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store"); got["units"] != 2.0 {
+			t.Errorf("got %v, want 2 units", got)
+		}
+	}, func(c *sale.Creation) { c.MaxPerOrder = 2 })
+}
+
 func TestALinkThatCannotBeSignedIsRefused(t *testing.T) {
 	for _, given := range [][2]string{{"https://s/{signature}", ""}, {"https://s/{signature}", "  \n"}, {"https://s/{signature}", "0123456789abcdef0123456789abcde"}, {"", "short"}} {
 		if _, err := ownclaim.NewPaymentLink(given[0], given[1], ""); err == nil || strings.Contains(err.Error(), "0123") {
