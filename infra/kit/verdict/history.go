@@ -35,6 +35,7 @@ type History struct {
 	mu       sync.Mutex
 	buyers   map[string]*buyer
 	claims   map[string]string // the buyer of a claim
+	sold     int64             // the units of all claims
 	orders   map[string]string // the buyer of an order
 	refusals []refusal
 	payments map[string]payment
@@ -173,8 +174,10 @@ func (h *History) told(user string, at Span, c client.Claim) {
 			h.breaks("P3", "%s and %s got the same claim %s", other, user, c.ClaimID)
 		}
 		b.claim, b.claimedAt, h.claims[c.ClaimID], b.got = c.ClaimID, at.Until, user, c.Count()
-		if h.sale.Units > 0 && !h.sale.AsksForPayment && int64(len(h.claims)) == h.sale.Units+1 {
-			h.breaks("P1", "more than %d claims were given for %d units", h.sale.Units, h.sale.Units)
+		before := h.sold
+		h.sold += c.Count()
+		if h.sale.Units > 0 && !h.sale.AsksForPayment && before <= h.sale.Units && h.sold > h.sale.Units {
+			h.breaks("P1", "claims of more than %d units were given for %d units", h.sale.Units, h.sale.Units)
 		}
 	}
 	switch other, taken := h.orders[c.OrderID]; {

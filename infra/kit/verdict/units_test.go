@@ -23,9 +23,11 @@ func TestWhoWasToldThatTooFewAreLeftWasToldTheTruth(t *testing.T) {
 		{"one is left, and one was asked for", 3, 1, 1, 1, []string{"P1", "P6", "P6"}},
 		{"the claim has fewer units than its buyer was told", 2, 2, 1, 3, []string{"P40"}},
 		{"as many are left as were asked for", 2, 2, 1, 2, []string{"P1", "P40", "P6"}},
+		{"five of four are sold", 5, -1, 1, 2, []string{"P1", "P1"}},
 	} {
 		h := New(Sale{Units: 4, Shards: 1, Steady: true})
-		h.Asks("ann", 3, true, at, client.Accepted, client.Answer{Claim: client.Claim{ClaimID: "c-ann", Units: 3}})
+		told := max(3, tt.stored)
+		h.Asks("ann", told, true, at, client.Accepted, client.Answer{Claim: client.Claim{ClaimID: "c-ann", Units: told}})
 		h.Asks("bob", tt.ask, true, at, client.NotEnough, client.Answer{Left: tt.left})
 		claim := ordered("ann")
 		claim.Units = tt.stored

@@ -130,7 +130,7 @@ func TestEveryUntrueAnswerAndEveryTamperingIsFound(t *testing.T) {
 		want  string // a part of a finding and its promise
 	}{
 		{"a unit too many was sold", func(w *world) { w.sale.Units = 2 }, "3 units were sold, not 2 (P1)"},
-		{"more claims were given than there are units", func(w *world) { w.sale.Units = 2 }, "more than 2 claims were given for 2 units (P1)"},
+		{"more claims were given than there are units", func(w *world) { w.sale.Units = 2 }, "claims of more than 2 units were given for 2 units (P1)"},
 		{"a unit was not sold though somebody wanted it", func(w *world) { w.sale.Units = 4 }, "3 units were sold, not 4 (P1)"},
 		{"a shard is missing", func(w *world) { delete(w.books.Shards, 1) }, "1 shards are stored, but 2 were asked for (P2)"},
 		{"a batch was added twice", func(w *world) { w.books.Seeded = 6 }, "6 units were seeded, but 3 were asked for (P15)"},
