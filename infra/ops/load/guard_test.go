@@ -33,7 +33,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 		flags []string
 	}{
 		{target.Flags{}, []string{
-			"--rate 0.01", "--rate NaN", "--rate 1e9", "--peak -1", "--duration 0s", "--duration 2h", "--shards 0", "--stock -1", "--stock x", "extra", "--report=", "--unknown",
+			"--rate 0.01", "--rate NaN", "--rate 1e9", "--peak -1", "--duration 0s", "--duration 2h", "--shards 0", "--units 0", "--units 9", "--units 2-1", "--units 1-x", "--stock -1", "--stock x", "extra", "--report=", "--unknown",
 			"--report " + t.TempDir(), "--report /none/a.html", "--report -", "--tokens /none", "--tokens " + t.TempDir(), "--sale s",
 		}},
 		{target.Flags{URL: remote}, []string{"", "--allow-remote --tokens f"}},

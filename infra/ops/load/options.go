@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/cli"
 	"flashsale/infra/ops/target"
+	"flashsale/shared/sale"
 )
 
 const (
@@ -42,11 +45,39 @@ type options struct {
 	rate, peak         float64
 	duration           time.Duration
 	stock, shards      int
+	units              span
 	tokens             io.Reader // of the file, if there is one
 	seed               uint64
 	// open opens the table for a sale's receipt; nil: the system's.
 	open func(saleID string) (books.DynamoDB, error)
 }
+
+// span is how many units the orders are of, from the least to the most; the zero value is one. As a flag it is written
+// 2 or 1-2.
+type span struct{ least, most int64 }
+
+func (s *span) String() string {
+	if least, most := max(1, s.least), max(1, s.most); least < most {
+		return fmt.Sprintf("%d-%d", least, most)
+	}
+	return fmt.Sprint(max(1, s.most))
+}
+
+func (s *span) Set(text string) (err error) {
+	least, most, ok := strings.Cut(text, "-")
+	if !ok {
+		most = least
+	}
+	if s.least, err = strconv.ParseInt(least, 10, 64); err == nil {
+		s.most, err = strconv.ParseInt(most, 10, 64)
+	}
+	if err != nil || s.least < 1 || s.most < s.least || s.most > sale.MaxPerOrder {
+		return fmt.Errorf("give 1 to %d, or two of them as 1-2", sale.MaxPerOrder)
+	}
+	return nil
+}
+
+func (s *span) Type() string { return "number" }
 
 // Rehearse is a verb of stack.
 func Rehearse(where *target.Flags) *cobra.Command { return new(options).rehearsing(where) }
@@ -65,7 +96,8 @@ func (o *options) rehearsing(where *target.Flags) *cobra.Command {
 	f.Float64Var(&o.rate, "rate", 50, "buyers a second")
 	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default --rate)")
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
-	f.IntVar(&o.stock, "stock", 0, "units of the sale (default half of the buyers who are not late)")
+	f.IntVar(&o.stock, "stock", 0, "units of the sale (default half of what the buyers want who are not late)")
+	f.Var(&o.units, "units", "units that each buyer orders, 1 to 8: 2, or 1-2 for one or two")
 	f.IntVar(&o.shards, "shards", 16, "stock shards of the sale, 1 to 1,000")
 	f.StringVar(&o.report, "report", "rehearsal.html", "`file` of the HTML report")
 	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (- is stdin; default: from the local stack)")
@@ -122,7 +154,7 @@ func (o *options) checkTarget() error {
 // settings lists the run's settings for the report.
 func (o *options) settings(t trial) [][2]string {
 	return [][2]string{
-		{"API", t.system.API}, {"sale", t.sale}, {"stock", fmt.Sprint(t.stock)},
+		{"API", t.system.API}, {"sale", t.sale}, {"stock", fmt.Sprint(t.stock)}, {"units of an order", o.units.String()},
 		{"rate", fmt.Sprintf("%g/s for %v", o.rate, o.duration)},
 		{"peak", fmt.Sprintf("%g/s for the first %v", max(o.peak, o.rate), peakFor)},
 		{"greedy", fmt.Sprintf("%.0f %%, up to %d clicks at once", 100*greedyShare, mostClicks)},

@@ -57,7 +57,7 @@ func prepare(ctx context.Context, o options, visits []visit, stderr io.Writer) (
 		}
 	}
 	// Last, so that the sale opens when the run starts.
-	made := client.Sale{Name: "rehearsal", Stock: t.stock, Shards: min(o.shards, t.stock)}
+	made := client.Sale{Name: "rehearsal", Stock: t.stock, Shards: min(o.shards, t.stock), MaxPerOrder: int(o.units.most)}
 	t.sale = made.Name + "-" + strings.ToLower(rand.Text()[:12])
 	now := time.Now()
 	made.ID, made.OpensAt, made.ClosesAt = t.sale, now.Add(-time.Second), now.Add(o.duration+afterwards)

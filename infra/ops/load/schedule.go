@@ -49,6 +49,9 @@ func (o *options) plan() (visits []visit, err error) {
 			if r.Float64() < keyedShare {
 				v.Key = fmt.Sprintf("key-%016x", r.Uint64())
 			}
+			if o.units.most > 1 { // the buyers of a seed stay who they were where each orders one
+				v.Units = o.units.least + r.Int64N(o.units.most-o.units.least+1)
+			}
 			visits = append(visits, v)
 		}
 	}
@@ -66,7 +69,7 @@ func (o *options) plan() (visits []visit, err error) {
 	return visits, nil
 }
 
-// stockFor returns a new sale's stock, by default a unit for half of the buyers who are not
+// stockFor returns a new sale's stock, by default half of what the buyers want who are not
 // late, so that the sale sells out before the late ones come.
 func (o *options) stockFor(visits []visit) int {
 	if o.stock > 0 {
@@ -75,7 +78,7 @@ func (o *options) stockFor(visits []visit) int {
 	n := 0
 	for _, v := range visits {
 		if v.kind != late {
-			n++
+			n += int(max(1, v.Units))
 		}
 	}
 	return max(1, n/2)
