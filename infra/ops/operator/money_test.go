@@ -112,7 +112,7 @@ func TestAllReadersSayTheSameOfAnOrdersMoney(t *testing.T) {
 				w.pay("pi_1", order, 89900)
 				if want.Buyer = strings.ReplaceAll(want.Buyer, "$", order); isCancelled {
 					w.says("order cancel "+order+" --yes --id c", 0, "a refund due")
-					want.Buyer = "your order " + order + " is cancelled, and its unit is not yours any more" + want.Buyer
+					want.Buyer = "your order " + order + " is cancelled, and what you ordered is not yours any more" + want.Buyer
 				}
 				for _, r := range tt.reports {
 					r.Provider, r.Reference = "stripe", "pi_1"

@@ -152,7 +152,11 @@ func (of *lookedAt) ofPayment(kinds ...string) story {
 
 // becomes says what the order is once it is cancelled.
 func (of *lookedAt) becomes(unit sale.Unit) string {
-	text := map[sale.Unit]string{sale.UnitBack: ", its unit in stock again", sale.UnitKept: ", its unit kept from everybody"}[unit]
+	its := ", its unit "
+	if n := of.field("units"); n != "" && n != "1" {
+		its = ", its " + n + " units "
+	}
+	text := its + map[sale.Unit]string{sale.UnitBack: "in stock again", sale.UnitKept: "kept from everybody"}[unit]
 	switch {
 	case of.expected != sale.Paid:
 		return "released" + text
