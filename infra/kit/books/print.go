@@ -9,6 +9,10 @@ import (
 // Print writes the receipt for people.
 func (r *Receipt) Print(out io.Writer) {
 	fmt.Fprintf(out, "receipt of sale %s as of %s\n", r.SaleID, r.AsOf)
+	sold, released := "claims", r.Released
+	if r.Units > 0 { // the other lines count orders
+		sold, released = "units", r.ReleasedClaims
+	}
 	isFree := r.Paid+r.Unpaid+r.Released+r.RefundsDue == 0
 	for _, line := range []struct {
 		name   string
@@ -17,7 +21,8 @@ func (r *Receipt) Print(out io.Writer) {
 	}{
 		{"seeded", r.Seeded, false}, {"stock left", r.Stock, false}, {"claims", r.Claims, false}, {"  units", r.Units, r.Units == 0},
 		{"  confirmed", r.Confirmed, false}, {"  pending", r.Pending, false},
-		{"  paid", r.Paid, isFree}, {"  unpaid", r.Unpaid, isFree}, {"  released", r.Released, isFree}, {"refunds due", r.RefundsDue, isFree},
+		{"  paid", r.Paid, isFree}, {"  unpaid", r.Unpaid, isFree}, {"  released", released, isFree}, {"    units", r.Released, isFree || r.Units == 0},
+		{"refunds due", r.RefundsDue, isFree},
 	} {
 		if line.isLeft {
 			continue
@@ -38,11 +43,11 @@ func (r *Receipt) Print(out io.Writer) {
 	PrintList(out, "not finished:", r.Unfinished)
 	switch {
 	case r.Balanced && r.Archive != "":
-		fmt.Fprintln(out, "balanced: stock left + archived claims = seeded + units put back")
+		fmt.Fprintf(out, "balanced: stock left + archived %s = seeded + units put back\n", sold)
 	case r.Balanced && r.Released > 0:
-		fmt.Fprintln(out, "balanced: stock left + claims = seeded + units put back, on every shard; one claim per buyer;\nevery confirmed claim has its own order, and is paid, unpaid or released")
+		fmt.Fprintf(out, "balanced: stock left + %s = seeded + units put back, on every shard; one claim per buyer;\nevery confirmed claim has its own order, and is paid, unpaid or released\n", sold)
 	case r.Balanced:
-		fmt.Fprintln(out, "balanced: stock left + claims = seeded, on every shard; one claim per buyer;\nevery confirmed claim has its own order")
+		fmt.Fprintf(out, "balanced: stock left + %s = seeded, on every shard; one claim per buyer;\nevery confirmed claim has its own order\n", sold)
 	default:
 		PrintList(out, "NOT BALANCED:", r.Findings)
 	}

@@ -2,6 +2,7 @@ package books
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,13 @@ func TestOrdersOfSeveralUnitsThatArePaidReleasedAndCancelledBalance(t *testing.T
 	r := w.balanced()
 	if r.Claims != 4 || r.Units != 10 || r.Paid != 1 || r.Released != 6 || r.ReleasedClaims != 3 || r.RefundsDue != 1 || r.Stock != 12-10+6 {
 		t.Errorf("got %+v", r)
+	}
+	var out strings.Builder
+	r.Print(&out)
+	for _, want := range []string{"released 3 units 6 refunds due 1", "stock left + units = seeded + units put back"} {
+		if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
 	}
 	breakages{
 		{"a payment of the price of one unit", func(all items) { all.set(all.claim("user-0"), "amount", number("199900")) }, "P24", `the claim of "user-0" was paid by 199900 CNY, but the price is 799600 CNY`},
