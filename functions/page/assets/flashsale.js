@@ -461,7 +461,10 @@ export function flashsale({
       }
     }
     doing = "";
-    if (a.code === "sold-out") Object.assign(sale, { state: "SOLD_OUT", mayReturn: a.body.mayReturn });
+    if (a.code === "sold-out") {
+      sale.state = "SOLD_OUT";
+      sale.mayReturn = a.body.mayReturn;
+    }
     elsewhere = a.code && a.body.saleId; // a refusal names only another sale
     if (named(elsewhere)) {
       choose(elsewhere);
@@ -472,7 +475,7 @@ export function flashsale({
 
   /** Takes the claim from an answer, if it has one. @param {Answer} a @param {boolean} [old] whether the claim was there before an order */
   function settle(a, old) {
-    const found = claimIn(a);
+    const found = claimIn(a) ?? (a.code === "already-ordered" && !elsewhere && {}); // that there is one is enough
     if (found && !claim.state) {
       claim = { state: "PENDING", ...found };
       already = old || !!a.code;
