@@ -93,7 +93,7 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 		var result PurchaseResult
 		var err error
 		if p.plan.isNeeded {
-			next, result, err = p.fill(ctx, &s, now)
+			next, result, err = p.fill(ctx, &s)
 		} else {
 			next, result, err = p.try(ctx, &s, []part{{shard, p.request.units()}}, now)
 		}

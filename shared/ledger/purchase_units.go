@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"flashsale/shared/ledger/table"
 	"flashsale/shared/sale"
@@ -59,7 +58,7 @@ func (p *purchasing) mayAsk(ctx context.Context) error {
 // Plain reads see transactions item by item: two of them may miss a unit that was in one of the shards all the time. So
 // they close no shard and refuse nobody. If all shards have too few according to them, they are read together at one
 // instant.
-func (p *purchasing) fill(ctx context.Context, s *snapshot, now time.Time) (step, PurchaseResult, error) {
+func (p *purchasing) fill(ctx context.Context, s *snapshot) (step, PurchaseResult, error) {
 	plan := &p.plan
 	if plan.version != s.sale.Version {
 		*plan = planning{isNeeded: true, version: s.sale.Version}
@@ -87,7 +86,7 @@ func (p *purchasing) fill(ctx context.Context, s *snapshot, now time.Time) (step
 		parts = partsOf(plan.found, p.request.units())
 	}
 	*plan = planning{isNeeded: true} // whatever comes of the try, others have bought meanwhile
-	next, result, err := p.try(ctx, s, parts, now)
+	next, result, err := p.try(ctx, s, parts, p.ledger.now())
 	if next == tryAnother {
 		next = planNext
 	}
@@ -195,13 +194,16 @@ func (p *purchasing) prove(
 			found = append(found, part{k, shard.Stock})
 		}
 	}
+	of := snapshot{certain: true, readAt: now, sale: current}
+	if refusal := current.Refusal(p.ledger.now()); refusal != nil {
+		return finishWith(p.refuse(ctx, of, refusal)) // it ended meanwhile
+	}
 	switch {
 	case isWhole && left >= p.request.units():
 		p.plan.found = found
 		return tryAnother, PurchaseResult{}, nil
 	case isWhole && left > 0:
 		p.view.proved(current.Version, left)
-		of := snapshot{certain: true, readAt: now, sale: current}
 		return finishWith(p.refuse(ctx, of, current.RefuseNotEnough(left)))
 	}
 	for _, k := range shards {

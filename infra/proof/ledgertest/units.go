@@ -238,6 +238,14 @@ var units = map[string]func(*testing.T, *World){
 		left := w.Stock(3)
 		check(t, left[0]+left[1]+left[2] == 3, "stock %v, want 3 in all", left)
 	},
+	"a sale that ends while the shards are read sells nothing more, and says that it is over": func(t *testing.T, w *World) {
+		c := w.openUnits(2, 2, 3)
+		for op, ask := range map[string]int64{"BatchGetItem": 2, "TransactGetItems": 3} {
+			w.moment(c.ClosesAt.Add(-time.Second))
+			ends := w.Hooked(dynamotest.Before(op, func() { w.moment(c.ClosesAt) }))
+			w.Refused(sale.Closed, errOf(w.takes(ends, "alice", "", ask)))
+		}
+	},
 	"a split finds the claim that the user's other click has made meanwhile": func(t *testing.T, w *World) {
 		w.openUnits(3, 3, 3)
 		clicks := w.beforeTransaction(2, func() { w.got("alice", 1) })
