@@ -230,6 +230,20 @@ var unitsAfter = map[string]func(*testing.T, *World){
 			}
 		})
 	},
+	"a dry run gives back all units of an order whose release is known from its event alone": func(t *testing.T, w *World) {
+		w.openPricedUnits(4, 1, 4)
+		w.orderedUnits("alice", 4)
+		kept := w.table()
+		w.Cancels("alice")
+		w.releases(0, 4)
+		w.orderedUnits("bob", 4)
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
+		p.remember("alice", "bob")
+		p.lost.Claims[0].AcceptedAt, p.lost.Claims[0].Shard, p.lost.Claims[0].Units = time.Time{}, 0, 0 // as logs tell
+		w.becomes(kept)
+		done := p.replays(w.Environment(), false)
+		check(t, len(done.Oversold)+len(done.Problems) == 0 && done.Shards == 1, "got %+v", done)
+	},
 	"a restored sale is oversold only if it lacks units as a whole": func(t *testing.T, w *World) {
 		w.openPricedUnits(4, 2, 4)
 		w.got("alice", 4)

@@ -624,6 +624,7 @@ func (p *replay) lackingOf(
 		if held, err = table.ReadClaim(c.SaleID, c.Buckets, stored); err != nil {
 			return problem("%v", err)
 		}
+		c.Units = held.Units // only a log tells them, and there may be none
 	}
 	switch {
 	case held.ID != c.ID:
