@@ -18,8 +18,8 @@ const shownMinutes = 60
 // does not send, such as a request without a token: that is a flood's.
 var (
 	acceptedResults = []string{"accepted"}
-	refusedResults  = spelled(sale.SoldOut, sale.AlreadyOrdered, sale.NotOpen, sale.Closed, sale.Paused, sale.Recalled,
-		sale.NotEligible, sale.NotYourTurn, sale.TurnOver, sale.TooManyRequests)
+	refusedResults  = spelled(sale.SoldOut, sale.NotEnough, sale.AlreadyOrdered, sale.NotOpen, sale.Closed, sale.Paused,
+		sale.Recalled, sale.NotEligible, sale.NotYourTurn, sale.TurnOver, sale.TooManyRequests)
 	busyResults = spelled(sale.Busy, sale.Internal)
 )
 
