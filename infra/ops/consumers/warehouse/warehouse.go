@@ -45,6 +45,12 @@ func (w *warehouse) handle(ctx context.Context, delivered events.EventBridgeEven
 	case rank == 0: // not about the state of the order
 		return w.noteMoney(ctx, e)
 	}
+	if e.Units > 1 { // before the state, which the export waits for; each event of the order says the same, and one of money nothing
+		err := w.update(ctx, e, "SET #units = :units", "", map[string]string{"#units": "units"}, map[string]types.AttributeValue{":units": number(e.Units)})
+		if err != nil {
+			return err
+		}
+	}
 	asks := ""
 	if e.AsksForPayment != nil {
 		asks = strconv.FormatBool(*e.AsksForPayment)
@@ -60,12 +66,6 @@ func (w *warehouse) handle(ctx context.Context, delivered events.EventBridgeEven
 		})
 	if err != nil {
 		return err
-	}
-	if e.Units > 1 { // each event of the order says the same, and an event of money nothing
-		err := w.update(ctx, e, "SET #units = :units", "", map[string]string{"#units": "units"}, map[string]types.AttributeValue{":units": number(e.Units)})
-		if err != nil {
-			return err
-		}
 	}
 	condition := "attribute_not_exists(#user)"
 	if e.IsErased() { // the warehouse forgets who it was, and does not learn it again

@@ -43,6 +43,28 @@ func TestTheExportSaysHowAnOrderStandsInWhicheverOrderItsEventsCome(t *testing.T
 	}
 }
 
+// Whoever exports while a consumer has died in between, before the event is delivered again, must not deliver one of two.
+func TestNoExportHasAnOrderWithoutItsUnits(t *testing.T) {
+	paid := lives.Delivered(lives.All()["two units, paid and recalled"].Events[1])
+	for writes := range 3 {
+		db := dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"})
+		w, made := &warehouse{db: db, table: "Orders"}, 0
+		db.Fault = dynamotest.On("UpdateItem", "", func(dynamotest.Call) dynamotest.Fault {
+			if made++; made > writes {
+				return dynamotest.Fault{Kind: dynamotest.ServerError}
+			}
+			return dynamotest.Fault{}
+		})
+		if err := w.handle(t.Context(), paid); err == nil && writes < 2 {
+			t.Errorf("after %d writes, the event is not delivered again", writes)
+		}
+		var out bytes.Buffer
+		if err := w.export(t.Context(), &out); err != nil || strings.HasSuffix(out.String(), ",1\n") {
+			t.Errorf("after %d writes: %s (%v), want 2 units", writes, &out, err)
+		}
+	}
+}
+
 func TestWhatCannotBeReadOrKeptIsAnError(t *testing.T) {
 	w := &warehouse{db: dynamotest.New(dynamotest.Table{Name: "Orders", PK: "orderId"}), table: "none"}
 	of := lives.All()["paid"].Events
