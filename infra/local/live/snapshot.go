@@ -191,7 +191,9 @@ func view(id string, found *books.Sale, now time.Time) *saleView {
 	slices.SortFunc(found.Claims, func(a, b books.Claim) int {
 		return cmp.Or(b.AcceptedAt.Compare(a.AcceptedAt), cmp.Compare(a.User, b.User))
 	})
+	units := int64(0)
 	for i, c := range found.Claims {
+		units += c.Count()
 		is := c.State()
 		switch is {
 		case "PENDING":
@@ -210,7 +212,7 @@ func view(id string, found *books.Sale, now time.Time) *saleView {
 		}
 	}
 	// The claims are read after the shards, so there may be more of them.
-	s.Partial = s.Sold > int64(len(found.Claims))
+	s.Partial = s.Sold > units
 	return s
 }
 

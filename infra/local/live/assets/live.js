@@ -166,7 +166,7 @@ function showReceipt(receipt, sale) {
   const old = receipt.seeded !== sale.seeded || receipt.stock !== sale.left || receipt.pending !== sale.pending
   verdict.className = 'badge ' + (receipt.balanced ? old ? '' : 'good' : 'bad')
   say('verdict', !receipt.balanced ? 'does not balance' : old ? 'counted earlier' : receipt.pending ? 'balanced, orders pending' : 'ok: balanced')
-  const sold = receipt.claims - (receipt.released ?? 0)
+  const sold = (receipt.units ?? receipt.claims) - (receipt.released ?? 0)
   const returning = receipt.seeded - receipt.stock - sold // released, and not put back yet
   say('equation', `${number(receipt.stock)} left + ${number(sold)} sold ${receipt.released && returning > 0 ? `+ ${number(returning)} coming back ` : ''}= ${number(receipt.seeded)} units; ` +
     `${number(receipt.confirmed)} orders confirmed, ${number(receipt.pending)} pending. As of ${new Date(receipt.asOf).toLocaleTimeString('en-GB')}.`)
