@@ -19,7 +19,7 @@ const en = {
   line: "{0}, at most {1} a minute, at {2}.",
   none: "none.",
   /** @type {Record<string, string[]>} what each line is, and what it counts */
-  lines: { accepted: ["Accepted", "Repeats of a request are counted, too."], refused: ["Refused", "Sold out, ordered before, too early, too late, paused or not eligible."], busy: ["Busy or failed", "The same request may be made again."] },
+  lines: { accepted: ["Accepted", "Repeats of a request are counted, too."], refused: ["Refused", "Sold out, too few left, ordered before, too early, too late, paused or not eligible."], busy: ["Busy or failed", "The same request may be made again."] },
   unknown: "How purchases are answered is not known: {0}",
 };
 
@@ -30,7 +30,7 @@ const zh = {
   all: "本系统全部活动合计，截至 {0} 的一小时内每分钟。{1}前读取；最后两分钟在 CloudWatch 中可能尚不完整。被拒绝的次数不按活动统计。",
   line: "{0} 次，每分钟最多 {1} 次（{2}）。",
   none: "无。",
-  lines: { accepted: ["已接受", "含重复的请求。"], refused: ["被拒绝", "售罄、已下单、未开始、已结束、暂停或无资格。"], busy: ["繁忙或失败", "可重试同一请求。"] },
+  lines: { accepted: ["已接受", "含重复的请求。"], refused: ["被拒绝", "售罄、余量不足、已下单、未开始、已结束、暂停或无资格。"], busy: ["繁忙或失败", "可重试同一请求。"] },
   unknown: "购买的答复情况未知：{0}",
 };
 
