@@ -24,7 +24,7 @@ func asking(body string) httpapitest.Change {
 
 func TestABodyAsksForUnitsOrIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	for body, want := range map[string]int64{
-		"": 1, "{}": 1, " {\t} ": 1, `{"units":1}`: 1, `{"units":8}`: 8, `{"units":2}` + strings.Repeat(" ", 900): 2,
+		"": 1, "{}": 1, " {\t} ": 1, `{"units":1}`: 1, `{"units":8}`: 8, `{"units":2e0}`: 2, `{"units":2}` + strings.Repeat(" ", 900): 2,
 		`{"units":0}`: 0, `{"units":-1}`: 0, `{"units":2.0}`: 0, `{"units":"2"}`: 0, `{"units":null}`: 0, `{"units":9}`: 0,
 		`{"units":1,"units":2}`: 0, `{"Units":2}`: 0, `{"units":2,"sku":"a"}`: 0, `{"units":[2]}`: 0, `{"units":18446744073709551618}`: 0,
 		`[]`: 0, `null`: 0, `2`: 0, `{"units":2}{}`: 0, `{"units":2`: 0,
