@@ -1,4 +1,4 @@
-// Command purchase answers POST /sales/{saleId}/orders: one unit for the
+// Command purchase answers POST /sales/{saleId}/orders: units for the
 // caller, or the reason why not; and it enters the caller into a sale's draw.
 package main
 
