@@ -357,7 +357,8 @@ func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
 			w.Succeeds(nil, w.db.Tamper(w.Ctx, tableName, k.pk, k.sk, "minReader", add))
 			isNewer := version > reads
 			_, err := Recount(w.Ctx, w.db, tableName, "moutai", at(w.Now()))
-			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), fmt.Sprintf("needs version %d, and this recount reads version %d", reads+1, reads)) {
+			says := fmt.Sprintf("needs version %d, and this recount reads version %d", reads+1, reads)
+			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), says) {
 				t.Errorf("%v at version %d: %v", k, version, err)
 			}
 			if _, err := Recount(w.Ctx, w.db, tableName, "other", at(w.Now())); err != nil {
