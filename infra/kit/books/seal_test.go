@@ -110,8 +110,10 @@ func TestEachKindOfBrokenErasureIsNamed(t *testing.T) {
 }
 
 // archivedSale is a sale of a group whose four claims are archived.
-func archivedSale(t *testing.T) *world {
-	w := beforeErasure(t)
+func archivedSale(t *testing.T) *world { return archived(beforeErasure(t)) }
+
+// archived archives the world's sale, which is drained.
+func archived(w *world) *world {
 	w.Pass(maintenance.ArchiveAfter)
 	var file bytes.Buffer
 	w.Succeeds(maintenance.Of(w.Ledger).WriteArchive(w.Ctx, "moutai", &file))

@@ -116,3 +116,20 @@ func TestOrdersOfSeveralUnitsThatArePaidReleasedAndCancelledBalance(t *testing.T
 		{"a claim for a release that does not know units", func(all items) { all.set(all.claim("user-0"), "minReader", number("6")) }, "P19", "and needs version 8"},
 	}.areFound(w)
 }
+
+func TestAnArchivedSaleOfSeveralUnitsIsRecountedInUnits(t *testing.T) {
+	w := newWorld(t)
+	c := w.Sale(9, 3)
+	c.MaxPerOrder = 4
+	w.Create(c)
+	w.Confirmed([]ledger.ClaimRef{w.buyUnits("user-0", 4), w.buyUnits("user-1", 3)})
+	w.Pass(72 * time.Hour)
+	w.drain()
+	if r := archived(w).items().recount(t, w.Now()); !r.Balanced || r.ArchivedClaims != 2 || len(r.Archive) != 64 {
+		t.Errorf("got %+v", r)
+	}
+	breakages{
+		{"archived orders that were counted as units", func(all items) { all.set(saleKey, "archivedUnits", number("2")) }, "P2", "7 units were sold, but the archive has claims of 2: 5 too few"},
+		{"more units than its orders may have", func(all items) { all.set(saleKey, "archivedClaims", number("1")) }, "P40", "the archive has 1 claims of 7 units, but each has 1 to 4"},
+	}.areFound(w)
+}
