@@ -246,6 +246,20 @@ var units = map[string]func(*testing.T, *World){
 			w.Refused(sale.Closed, errOf(w.takes(ends, "alice", "", ask)))
 		}
 	},
+	"a split finds the recall that began meanwhile, and takes nothing; units that a pass has put back meanwhile are sold": func(t *testing.T, w *World) {
+		w.openUnits(3, 3, 3, func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY" })
+		w.orderedUnits("early", 1)
+		w.Pass(payWithin + grace)
+		l := w.beforeTransaction(2, func() { w.releases(1, 1) }) // between the plan and the split of two
+		w.Accepted(w.takes(l, startingAt(slices.Index(w.Stock(3), 1), 3, "alice"), "", 2))
+		w.Settled(3)
+		w.becomes(table{})
+		w.openUnits(3, 3, 3)
+		l = w.beforeTransaction(2, func() { w.recalls("", true) })
+		w.Refused(sale.Paused, errOf(w.takes(l, "alice", "", 3))) // as its shards say
+		left := w.Stock(3)
+		check(t, left[0]+left[1]+left[2] == 3, "stock %v, want 3 in all", left)
+	},
 	"a split finds the claim that the user's other click has made meanwhile": func(t *testing.T, w *World) {
 		w.openUnits(3, 3, 3)
 		clicks := w.beforeTransaction(2, func() { w.got("alice", 1) })
