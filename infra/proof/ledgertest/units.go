@@ -226,17 +226,29 @@ var units = map[string]func(*testing.T, *World){
 		}))), user, "", 2))
 		w.Settled(2)
 	},
-	"a split finds the pause of any of its shards, and takes nothing": func(t *testing.T, w *World) {
-		w.openUnits(3, 3, 3)
-		pauses := w.beforeTransaction(2, func() {
-			for _, pk := range []string{"STOCK#moutai#1", "STOCK#moutai#2"} { // the shard that sells is paused last
-				w.tamper(pk, "STOCK", "SET paused = :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberBOOL{Value: true}})
-			}
-		})
-		_, err := w.takes(pauses, startingAt(0, 3, "alice"), "", 3)
-		w.Refused(sale.Paused, err)
-		left := w.Stock(3)
-		check(t, left[0]+left[1]+left[2] == 3, "stock %v, want 3 in all", left)
+	"a split keeps to the window and the pause flag of each of its shards, and takes all or nothing": func(t *testing.T, w *World) {
+		for _, c := range []struct {
+			attribute string
+			value     types.AttributeValue
+			want      sale.Code
+		}{
+			{"paused", &types.AttributeValueMemberBOOL{Value: true}, sale.Paused},
+			{"opensAt", number(w.Now().UnixMilli() + 1), sale.NotOpen},
+			{"closesAt", number(w.Now().UnixMilli()), sale.Closed},
+			{"opensAt", number(w.Now().UnixMilli()), ""},
+		} {
+			w.becomes(table{})
+			w.openUnits(3, 3, 3)
+			edits := w.beforeTransaction(2, func() {
+				for _, pk := range []string{"STOCK#moutai#1", "STOCK#moutai#2"} { // the shard that sells is edited last
+					w.tamper(pk, "STOCK", "SET "+c.attribute+" = :x", map[string]types.AttributeValue{":x": c.value})
+				}
+			})
+			_, err := w.takes(edits, startingAt(0, 3, "alice"), "", 3)
+			hasCode(t, c.want, err, "%s", c.attribute)
+			left, want := w.Stock(3), map[bool]int64{true: 0, false: 3}[c.want == ""]
+			check(t, left[0]+left[1]+left[2] == want, "%s: stock %v, want %d in all", c.attribute, left, want)
+		}
 	},
 	"a sale that ends while the shards are read sells nothing more, and says that it is over": func(t *testing.T, w *World) {
 		c := w.openUnits(2, 2, 3)
@@ -279,6 +291,12 @@ var units = map[string]func(*testing.T, *World){
 		_, err := w.takes(slow, "alice", "", 2)
 		w.notEnough(1, err)
 		w.Settled(4)
+		w.becomes(table{})
+		w.openUnits(3, 3, 3)
+		robbed := w.beforeTransaction(2, func() { w.got(startingAt(2, 3, "quick"), 1) }) // of a shard that gives
+		_, err = w.takes(robbed, startingAt(0, 3, "alice"), "", 3)
+		w.notEnough(2, err)
+		w.Settled(3)
 	},
 	"after a split without an answer nothing is refused, and a repeat finds it": func(t *testing.T, w *World) {
 		w.openUnits(3, 3, 3)

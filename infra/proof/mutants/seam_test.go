@@ -134,6 +134,16 @@ func (s site) write(condition, update **string, names *map[string]string, values
 		texts = append(texts, *update)
 	}
 	*names, *values = used(*names, texts...), used(*values, texts...)
+	s.count(*values)
+}
+
+// count changes a number of units, or of other things that are counted together, to one.
+func (s site) count(values map[string]types.AttributeValue) {
+	for _, name := range []string{":n", ":units"} {
+		if n, ok := values[name].(*types.AttributeValueMemberN); ok && n.Value != "0" && n.Value != "1" && s.wants("with one for "+name) {
+			values[name] = &types.AttributeValueMemberN{Value: "1"}
+		}
+	}
 }
 
 // consistent returns whether to read consistently.
@@ -233,7 +243,8 @@ func (s site) statement(one *types.BatchStatementRequest) {
 
 // actionName names an action of a transaction by its operation and the kind of its item, so
 // that the same action on several items is changed together, however many they are. A seal
-// updates all sales of a group, and only one of them on a condition: that is another action.
+// updates all sales of a group, and only one of them on a condition: that is another action,
+// as are those on the shards that give units to the first, which sells them.
 func actionName(actions []types.TransactWriteItem, i int) string {
 	switch one := actions[i]; {
 	case one.Put != nil:
@@ -244,7 +255,8 @@ func actionName(actions []types.TransactWriteItem, i int) string {
 		return "Delete " + itemKind(one.Delete.Key)
 	}
 	kind := itemKind(actions[i].Update.Key)
-	if actions[i].Update.ConditionExpression == nil && slices.ContainsFunc(actions, func(other types.TransactWriteItem) bool {
+	gives := i > 0 && strings.Contains(aws.ToString(actions[i].Update.UpdateExpression), "#moved")
+	if gives || actions[i].Update.ConditionExpression == nil && slices.ContainsFunc(actions, func(other types.TransactWriteItem) bool {
 		return other.Update != nil && other.Update.ConditionExpression != nil && itemKind(other.Update.Key) == kind
 	}) {
 		return "Update another " + kind
