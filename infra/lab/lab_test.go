@@ -94,6 +94,8 @@ func TestOnRealEngines(t *testing.T) {
 			"sql-lock-in-transaction calm",
 			"postgres-unique engine-killed,fifteen-clicks-scarce",
 			"postgres-batch answers-lost,fifteen-clicks",
+			"sql-two-above-zero two-each",
+			"sql-two two-each",
 		}},
 		{"a lock is worth as much as its expiry", 1, []string{
 			"redis-set-nx-ex last-units",
@@ -113,6 +115,8 @@ func TestOnRealEngines(t *testing.T) {
 			"redis-lua-stream engine-killed,server-killed",
 			"redis-lua-always engine-killed,answers-lost,fifteen-clicks-scarce",
 			"redis-lua-alone engine-killed,fifteen-clicks-scarce",
+			"redis-pop-two two-each",
+			"redis-lua-two two-each",
 			"split-shares calm,server-killed,winner-asks-again",
 		}},
 	} {
@@ -125,7 +129,7 @@ func TestOnRealEngines(t *testing.T) {
 
 func TestOursHoldsInEveryAccident(t *testing.T) {
 	t.Parallel()
-	verdicts(t, 3, "ours-ledger", "ours-ledger-no-key winner-asks-again")
+	verdicts(t, 3, "ours-ledger", "ours-ledger-no-key winner-asks-again", "ours-ledger-two")
 }
 
 func TestTheRowsAreJSONWithTheirOwnCommand(t *testing.T) {

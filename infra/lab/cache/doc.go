@@ -46,7 +46,16 @@ func Specs() []shop.Spec {
 		script("redis-lua-always", "the stream on a Redis that syncs with every write, UPDATE … stock > 0 and a unique index in the database",
 			"", shop.RedisAlways, true),
 		alone("redis-lua-alone", "one Lua script checks, counts and remembers the buyer, who is the order: a Redis that syncs with every write is the only store"),
+		forPairs(popped("redis-pop-two", "a set of units: SPOP takes two of them, if it gives any there is an order",
+			"of a set of one unit SPOP gives one, and nobody counts what it gave")),
+		forPairs(alone("redis-lua-two", "redis-lua-alone for orders of one or two: the script compares the stock with what is asked for")),
 	}
+}
+
+// forPairs is the same strategy in the scenarios of pairs.
+func forPairs(s shop.Spec) shop.Spec {
+	s.Pairs = true
+	return s
 }
 
 // spec is a strategy that keeps its orders in Redis.

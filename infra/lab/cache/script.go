@@ -83,10 +83,10 @@ local stock = redis.call('get', KEYS[1])
 if not stock then
 	return 3
 end
-if tonumber(stock) <= 0 then
+if tonumber(stock) < tonumber(ARGV[3]) then
 	return 1
 end
-redis.call('incrby', KEYS[1], -1)
+redis.call('decrby', KEYS[1], ARGV[3])
 redis.call('sadd', KEYS[2], ARGV[1])
 if ARGV[2] == '1' then
 	redis.call('xadd', KEYS[3], '*', 'user', ARGV[1])
@@ -149,7 +149,7 @@ func (s *scripted) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 
 // decide runs the script, which appends to the stream if told 1.
 func (d *desk) decide(ctx context.Context, user string, appends int) (shop.Outcome, error) {
-	n, err := decide.Run(ctx, d.redis, d.keys(), user, appends).Int()
+	n, err := decide.Run(ctx, d.redis, d.keys(), user, appends, shop.Units(user)).Int()
 	if err != nil {
 		return "", fmt.Errorf("run script: %w", err)
 	}

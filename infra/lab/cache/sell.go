@@ -95,3 +95,32 @@ func lookAndCount(ctx context.Context, d *desk, user string, _ int64) (shop.Outc
 	}
 	return d.record(ctx, user)
 }
+
+// popped describes a strategy whose stock is a set of units.
+func popped(name, does, flaw string) shop.Spec {
+	s := under(name, does, flaw, shop.RedisAlways, none, pop)
+	s.Prepare = func(ctx context.Context, p shop.Place) error {
+		c := server(p)
+		defer c.Close()
+		units := make([]any, p.Stock)
+		for i := range units {
+			units[i] = i
+		}
+		return c.SAdd(ctx, unitsKey(p), units...).Err()
+	}
+	return s
+}
+
+func unitsKey(p shop.Place) string { return "seckill:units:" + p.Sale }
+
+// pop takes the units out of the set, and calls whatever it gets an order.
+func pop(ctx context.Context, d *desk, user string, _ int64) (shop.Outcome, error) {
+	if refused, err := d.admit(ctx, user); err != nil || refused != "" {
+		return refused, err
+	}
+	units, err := d.redis.SPopN(ctx, unitsKey(d.host.Place), int64(shop.Units(user))).Result()
+	if err != nil || len(units) == 0 {
+		return shop.SoldOut, err
+	}
+	return d.record(ctx, user)
+}

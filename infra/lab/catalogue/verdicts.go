@@ -23,6 +23,8 @@ var verdicts = map[string]expectation{
 	"sql-unique":              {tally.Holds, nil},
 	"sql-row-per-unit":        {tally.Holds, nil},
 	"sql-batch":               {tally.Holds, nil},
+	"sql-two-above-zero":      {tally.Oversells, nil},
+	"sql-two":                 {tally.Holds, nil},
 	"postgres-unique":         {tally.Holds, nil},
 	"postgres-batch":          {tally.Holds, nil},
 	"sql-lock-in-transaction": {tally.Oversells, unprotected},
@@ -54,6 +56,8 @@ var verdicts = map[string]expectation{
 	"redis-lua-stream": {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Holds}}},
 	"redis-lua-always": {tally.Holds, nil},
 	"redis-lua-alone":  {tally.Holds, nil},
+	"redis-pop-two":    {tally.Oversells, nil},
+	"redis-lua-two":    {tally.Holds, nil},
 
 	// What every server knows by itself is right until their number changes or one of them dies.
 	// A buyer whose server is down is led to another, which does not know the order: it sells
@@ -65,6 +69,7 @@ var verdicts = map[string]expectation{
 
 	"ours-ledger":        {tally.Holds, nil},
 	"ours-ledger-no-key": {tally.Holds, keylessVerdicts},
+	"ours-ledger-two":    {tally.Holds, nil},
 }
 
 // Whoever decides by an old read oversells wherever stock runs out.

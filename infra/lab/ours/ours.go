@@ -26,7 +26,11 @@ func Specs() []shop.Spec {
 	none.Name += "-no-key"
 	none.Does += ", without an Idempotency-Key"
 	none.Flaw = "a winner whose answer was lost and who asks again is told \"sold out\" when the table has no room for a read at that moment"
-	return []shop.Spec{direct("lab"), none}
+	two := direct("lab")
+	two.Name, two.Pairs = two.Name+"-two", true
+	two.Does = "orders of one or two: one DynamoDB transaction takes them from a stock shard that has as many, or from several"
+	two.Prepare = func(ctx context.Context, p shop.Place) error { return create(ctx, p, 2) }
+	return []shop.Spec{direct("lab"), none, two}
 }
 
 // maxShards is how many shards a sale gets if it has as many units.
@@ -60,7 +64,7 @@ func direct(key string) shop.Spec {
 	return shop.Spec{
 		Name: "ours-ledger", Family: "ours", Orders: Orders, Needs: []shop.Need{shop.DynamoDB},
 		Does:    "one DynamoDB transaction: stock shard > 0 minus one, and the user's claim if absent",
-		Prepare: create,
+		Prepare: func(ctx context.Context, p shop.Place) error { return create(ctx, p, 1) },
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {
 			l := &ledgered{
 				host: h, ledger: ledger.New(engine.Client(h.DynamoDB), h.Table, ledger.Options{Now: clock.Wall}), key: key,
@@ -73,11 +77,11 @@ func direct(key string) shop.Spec {
 }
 
 // create seeds the sale as the seed function does.
-func create(ctx context.Context, p shop.Place) error {
+func create(ctx context.Context, p shop.Place, maxPerOrder int) error {
 	now := time.Now()
 	c := sale.Creation{
 		SaleID: p.Sale, Name: "lab", OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(time.Hour),
-		Stock: int64(p.Stock), Shards: min(p.Stock, maxShards),
+		Stock: int64(p.Stock), Shards: min(p.Stock, maxShards), MaxPerOrder: maxPerOrder,
 	}
 	l := ledger.New(engine.Client(p.DynamoDB), p.Table, ledger.Options{})
 	return again(ctx, func() error {
@@ -94,17 +98,17 @@ type ledgered struct {
 	worker   sync.WaitGroup
 }
 
-// Buy claims a unit.
+// Buy claims what the user wants.
 func (l *ledgered) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	if err := l.host.CheckUser(ctx, user); err != nil {
 		return "", err
 	}
-	p, err := l.ledger.Purchase(ctx, ledger.Request{SaleID: l.host.Sale, User: user, Key: l.key})
+	p, err := l.ledger.Purchase(ctx, ledger.Request{SaleID: l.host.Sale, User: user, Key: l.key, Units: int64(shop.Units(user))})
 	if err != nil {
 		switch sale.CodeOf(err) {
 		case sale.AlreadyOrdered:
 			return shop.AlreadyOrdered, nil
-		case sale.SoldOut, sale.Closed:
+		case sale.SoldOut, sale.NotEnough, sale.Closed:
 			return shop.SoldOut, nil
 		case sale.Busy, sale.TooManyRequests:
 			return shop.Busy, nil
@@ -174,7 +178,7 @@ func Claimed(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 }
 
 // Orders are the sale's order items. One without a claim of the same user would
-// be a unit that nobody took, and is an error.
+// be units that nobody took, and is an error, as is one of other units than the user wants.
 func Orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 	s, err := readSale(ctx, p)
 	if err != nil {
@@ -186,8 +190,8 @@ func Orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 	}
 	var all []shop.Order
 	for id, o := range s.Orders {
-		if c := claims[o.ClaimID]; c.User != o.User || c.OrderID != id {
-			return nil, fmt.Errorf("count orders: order %s of %s has no claim", id, o.User)
+		if c := claims[o.ClaimID]; c.User != o.User || c.OrderID != id || c.Count() != int64(shop.Units(o.User)) {
+			return nil, fmt.Errorf("count orders: order %s of %s has no claim of its units", id, o.User)
 		}
 		all = append(all, shop.Order{User: o.User})
 	}

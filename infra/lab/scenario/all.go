@@ -99,5 +99,10 @@ func All() []Scenario {
 			Name: "fifteen-clicks-scarce", Does: "one buyer's 15 clicks come first, for 4 units that 40 others want as well",
 			Stock: 4, Buyers: 40, Within: arrival, Clicks: 15, Ahead: 250 * time.Millisecond, Check: 30 * time.Millisecond, Patience: patience,
 		},
+		{
+			Name: "two-each", Does: "40 pairs come for 21 units, two each, a server is killed, and then ten come who want one",
+			Stock: 21, Buyers: 40, Within: arrival, Later: 10, LaterWithin: arrival, Pairs: true, Patience: patience,
+			Faults: []Fault{{KillServer, []Trigger{answered(0, 0.7)}}},
+		},
 	}
 }

@@ -31,6 +31,8 @@ type Scenario struct {
 	// not decide what is seen.
 	Later       int
 	LaterWithin time.Duration
+	// Pairs: each of the Buyers wants two units, and the later ones want one.
+	Pairs bool
 	// Clicks is how often the first buyer clicks at the opening, all at once; 0
 	// or 1 is a buyer like all others.
 	Clicks int
@@ -94,10 +96,10 @@ func at(server int, p shop.Point, pass int) Trigger {
 // answered is the moment of a share of answers.
 func answered(server int, share float64) Trigger { return Trigger{Server: server, Share: share} }
 
-// Applies tells whether a strategy can meet the scenario: it has what breaks there.
+// Applies tells whether a strategy can meet the scenario: it has what breaks there, and sells what is asked for.
 func (s *Scenario) Applies(spec *shop.Spec) bool {
 	lacks := map[Action]bool{KillEngine: len(spec.Needs) == 0, LoseAnswers: len(spec.Needs) == 0}
-	return !slices.ContainsFunc(s.Faults, func(f Fault) bool { return lacks[f.Do] })
+	return s.Pairs == spec.Pairs && !slices.ContainsFunc(s.Faults, func(f Fault) bool { return lacks[f.Do] })
 }
 
 // Meets tells whether it is among the faults.
@@ -123,8 +125,11 @@ func (s *Scenario) Crowd(seed uint64) []Click {
 	for i := range s.Buyers + s.Later {
 		c := Click{User: fmt.Sprintf("buyer-%03d", i), Later: i >= s.Buyers}
 		within := s.Within
-		if c.Later {
+		switch {
+		case c.Later:
 			within = s.LaterWithin
+		case s.Pairs:
+			c.User = fmt.Sprintf("%s%03d", shop.Pair, i)
 		}
 		c.After = time.Duration(random.Int64N(int64(within)))
 		clicks := 1

@@ -8,6 +8,7 @@ package shop
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -80,7 +81,7 @@ const (
 	Accepted Outcome = "accepted"
 	// AlreadyOrdered: the buyer has had an order before.
 	AlreadyOrdered Outcome = "already-ordered"
-	// SoldOut: there is nothing left, or the sale has closed; the buyer goes home.
+	// SoldOut: there is nothing left, or fewer units than the buyer wants, or the sale has closed; the buyer goes home.
 	SoldOut Outcome = "sold-out"
 	// Busy: no decision was reached; the buyer clicks again.
 	Busy Outcome = "busy"
@@ -91,7 +92,7 @@ const (
 //
 // If it is an io.Closer, it is closed when its server is asked to stop.
 type Strategy interface {
-	// Buy tries to get one unit for the user. An error means that nobody knows
+	// Buy tries to get the user's Units, all or none. An error means that nobody knows
 	// what happened; the buyer sees a failed page and clicks again.
 	Buy(ctx context.Context, user string) (Outcome, error)
 }
@@ -101,6 +102,17 @@ type Backlogged interface {
 	// Backlog is how many orders are still to be written by this server, or by
 	// anybody. An error means that it cannot be told now.
 	Backlog(ctx context.Context) (int, error)
+}
+
+// Pair begins the name of a user who wants two units.
+const Pair = "pair-"
+
+// Units is how many units a user wants, and has with an order: two or one.
+func Units(user string) int {
+	if strings.HasPrefix(user, Pair) {
+		return 2
+	}
+	return 1
 }
 
 // Order is one order as the durable store holds it.
@@ -150,6 +162,8 @@ type Spec struct {
 	// Sticky routes a user's clicks to one server, chosen by the user's hash.
 	// Otherwise each click goes to the next server in turn.
 	Sticky bool
+	// Pairs: it sells to pairs, too, and is in their scenarios only.
+	Pairs bool
 	// Needs are the engines.
 	Needs []Need
 	// Prepare puts the stock where the strategy expects it. It runs once,

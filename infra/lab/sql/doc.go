@@ -42,6 +42,9 @@ func Specs() []shop.Spec {
 		spec("sql-batch", "a worker per server locks the row once for all buyers who wait, one commit for all of them", "", merging(sellAll), row, units, unique),
 		spec("sql-lock-in-transaction", "BEGIN, look for an order, then take a lock, SELECT stock, compare, UPDATE, INSERT, COMMIT, unlock",
 			"the repeatable-read trap: the snapshot is older than the lock, so the stock it shows has been sold", plain(lockInTransaction), row, units, orders),
+		forPairs("sql-two-above-zero", "sql-unique for orders of one or two: UPDATE … SET stock = stock - 2 WHERE stock > 0",
+			"one unit that is left is enough for an order of two", unitsIf(1)),
+		forPairs("sql-two", "the same WHERE stock >= 2", "", unitsIf(2)),
 		onPostgres("postgres-unique", "one statement, a function: INSERT under a unique index of users, then the conditional UPDATE", plain(buyOne)),
 		onPostgres("postgres-batch", "a worker per server, one statement and one commit for all buyers who wait", merging(buyAll)),
 	}
@@ -60,6 +63,13 @@ func spec(name, does, flaw string, start func(*desk) shop.Strategy, tables ...st
 			return start(d), nil
 		},
 	}
+}
+
+// forPairs describes sql-unique for orders of one or two units.
+func forPairs(name, does, flaw string, sell sale) shop.Spec {
+	s := spec(name, does, flaw, plain(sell), row, units, unique)
+	s.Pairs = true
+	return s
 }
 
 // sale is what is done for one buyer.

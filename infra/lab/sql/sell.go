@@ -121,6 +121,16 @@ func takeFromRow(ctx context.Context, _ *desk, tx *sql.Tx) (bool, error) {
 	return change(ctx, tx, takeOne)
 }
 
+// unitsIf takes what the user wants if the stock is at least that, but no more than least is asked of it.
+func unitsIf(least int) sale {
+	return func(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
+		n := shop.Units(user)
+		return insertThen(func(ctx context.Context, _ *desk, tx *sql.Tx) (bool, error) {
+			return change(ctx, tx, "UPDATE sale SET stock = stock - ? WHERE id = 1 AND stock >= ?", n, min(n, least))
+		})(ctx, d, user)
+	}
+}
+
 // takeRow takes any unit whose row no other transaction has locked: buyers wait for nobody.
 func takeRow(ctx context.Context, d *desk, tx *sql.Tx) (bool, error) {
 	unit, err := number(ctx, tx, "SELECT id FROM units WHERE NOT sold LIMIT 1 FOR UPDATE SKIP LOCKED")

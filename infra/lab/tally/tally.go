@@ -34,7 +34,7 @@ func (a *Answer) promised() bool {
 // Count is a sale in figures.
 type Count struct {
 	Stock int `json:"stock"`
-	Sold  int `json:"sold"`
+	Sold  int `json:"sold"` // units
 	// Oversold is how many more were sold than there were.
 	Oversold int `json:"oversold"`
 	// Unsold is how many units are left that a refused buyer could have had.
@@ -58,11 +58,14 @@ type Count struct {
 
 // Of counts a sale of that stock.
 func Of(stock int, orders []shop.Order, answers []Answer) Count {
-	c := Count{Stock: stock, Sold: len(orders), Oversold: max(0, len(orders)-stock)}
+	c := Count{Stock: stock}
 	has := map[string]int{}
 	for _, o := range orders {
 		has[o.User]++
+		c.Sold += shop.Units(o.User)
 	}
+	c.Oversold = max(0, c.Sold-stock)
+	var wanted []int // by those who have none
 	users := map[string]*person{}
 	for _, a := range answers {
 		p := users[a.User]
@@ -79,6 +82,9 @@ func Of(stock int, orders []shop.Order, answers []Answer) Count {
 		}
 	}
 	for user, p := range users {
+		if has[user] == 0 && !p.promised {
+			wanted = append(wanted, shop.Units(user))
+		}
 		switch {
 		case has[user] > 0:
 			if p.soldOut {
@@ -92,7 +98,12 @@ func Of(stock int, orders []shop.Order, answers []Answer) Count {
 			c.Undecided++
 		}
 	}
-	c.Unsold = max(0, min(stock-c.Sold, c.ToldSoldOut+c.Undecided))
+	slices.Sort(wanted)
+	for _, n := range wanted {
+		if c.Sold+c.Unsold+n <= stock {
+			c.Unsold += n
+		}
+	}
 	c.measure(answers)
 	return c
 }
@@ -128,7 +139,7 @@ type Verdict string
 
 // The verdicts, worst first.
 const (
-	// Oversells: more orders than units.
+	// Oversells: orders of more units than there were.
 	Oversells Verdict = "oversells"
 	// Doubles: a user has more than one order.
 	Doubles Verdict = "doubles"
@@ -157,7 +168,7 @@ func (c *Count) Judge(accidents []string) (Verdict, string) {
 		verdict Verdict
 		text    string
 	}{
-		{c.Oversold, Oversells, fmt.Sprintf("%d orders for %s, %d too many", c.Sold, units(c.Stock), c.Oversold)},
+		{c.Oversold, Oversells, fmt.Sprintf("%d of %s sold, %d too many", c.Sold, units(c.Stock), c.Oversold)},
 		{c.Doubles, Doubles, fmt.Sprintf("%s more than one order", have(c.Doubles))},
 		{c.Lost, Loses, fmt.Sprintf("%s told yes without an order", were(c.Lost))},
 		{c.Misled, Misleads, fmt.Sprintf("%s told \"sold out\" and %s an order", were(c.Misled), map[bool]string{true: "has", false: "have"}[c.Misled == 1])},
@@ -173,7 +184,7 @@ func (c *Count) Judge(accidents []string) (Verdict, string) {
 		found = append(found, f.text)
 	}
 	if verdict == Holds {
-		found = append(found, fmt.Sprintf("%d of %s sold, one per buyer, and everybody told so", c.Sold, units(c.Stock)))
+		found = append(found, fmt.Sprintf("%d of %s sold, one order per buyer, and everybody told so", c.Sold, units(c.Stock)))
 	}
 	why := strings.Join(found, "; ")
 	if len(accidents) > 0 {
