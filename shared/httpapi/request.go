@@ -153,14 +153,17 @@ func EmptyBody(r *Request) error {
 	if err != nil {
 		return err
 	}
-	inner, ok := strings.CutPrefix(strings.Trim(body, jsonSpace), "{")
-	if ok {
-		inner, ok = strings.CutSuffix(inner, "}")
-	}
-	if !ok || strings.Trim(inner, jsonSpace) != "" {
+	if !IsEmptyObject(body) {
 		return sale.Refuse(sale.InvalidRequest, "the body must be absent or an empty JSON object")
 	}
 	return nil
+}
+
+// IsEmptyObject reports whether a JSON text is an object without members.
+func IsEmptyObject(text string) bool {
+	inner, opened := strings.CutPrefix(strings.Trim(text, jsonSpace), "{")
+	inner, closed := strings.CutSuffix(inner, "}")
+	return opened && closed && strings.Trim(inner, jsonSpace) == ""
 }
 
 const (

@@ -13,8 +13,11 @@ func unitsIn(r *httpapi.Request) (int64, error) {
 		return 1, nil
 	}
 	body, err := httpapi.JSONBody(r, httpapi.MaxBody)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case httpapi.IsEmptyObject(body): // as most are: not worth a parser
+		return 1, nil
 	}
 	order := struct {
 		Units int64 `json:"units"`

@@ -37,6 +37,15 @@ func TestABodyAsksForUnitsOrIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	}
 }
 
+func TestTheBodyOfMostPurchasesIsNotParsed(t *testing.T) {
+	for _, body := range []string{"", "{}", " { }\n"} {
+		r := httpapi.Request{Body: body}
+		if n := testing.AllocsPerRun(100, func() { _, _ = unitsIn(&r) }); n != 0 {
+			t.Errorf("%q costs %v allocations, want none", body, n)
+		}
+	}
+}
+
 func TestAnOrderOfTwoUnitsSaysSoAndOneOfMoreThanAreLeftHowManyAre(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		f.Open(func(c *sale.Creation) { c.SaleID, c.Stock, c.MaxPerOrder = "pairs", 3, 2 })
