@@ -6,57 +6,39 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // Time zones must not depend on this machine's installation.
 
 	"github.com/hashicorp/cronexpr"
 )
 
-// Expression says when a schedule is due.
 type Expression interface {
 	// Next returns the first due time after the given one, and false when there is none.
 	Next(after time.Time) (time.Time, bool)
 }
 
-// Parse reads a schedule expression in an IANA time zone: at(yyyy-mm-ddThh:mm:ss),
-// rate(value unit) or cron(minutes hours day-of-month month day-of-week year).
-func Parse(expression, timezone string) (Expression, error) {
-	zone, err := location(timezone)
-	if err != nil {
-		return nil, err
-	}
+// Parse reads a schedule expression in UTC: at(yyyy-mm-ddThh:mm:ss), rate(value unit) or
+// cron(minutes hours day-of-month month day-of-week year).
+func Parse(expression string) (Expression, error) {
 	kind, rest, _ := strings.Cut(expression, "(")
 	body, closed := strings.CutSuffix(rest, ")")
 	if closed {
 		switch kind {
 		case "at":
-			return parseAt(body, zone)
+			return parseAt(body)
 		case "rate":
 			return parseRate(body)
 		case "cron":
-			return parseCron(body, zone)
+			return parseCron(body)
 		}
 	}
 	return nil, fmt.Errorf("parse schedule %q: want at(...), rate(...) or cron(...)", expression)
-}
-
-func location(name string) (*time.Location, error) {
-	// "Local" and the empty name are valid in Go only.
-	if name == "" || name == "Local" {
-		return nil, fmt.Errorf("load time zone %q: not an IANA name", name)
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("load time zone: %w", err)
-	}
-	return zone, nil
 }
 
 type once time.Time
 
 const atLayout = "2006-01-02T15:04:05"
 
-func parseAt(body string, zone *time.Location) (Expression, error) {
-	t, err := time.ParseInLocation(atLayout, body, zone)
+func parseAt(body string) (Expression, error) {
+	t, err := time.Parse(atLayout, body)
 	// Go would also accept fractions of a second.
 	if err != nil || len(body) != len(atLayout) {
 		return nil, fmt.Errorf("parse at(%s): want yyyy-mm-ddThh:mm:ss", body)
@@ -79,7 +61,6 @@ func parseRate(body string) (Expression, error) {
 		return nil, fmt.Errorf("parse rate(%s): want a positive value and minutes, hours or days, singular for 1 only", body)
 	}
 	value, _ := strconv.Atoi(m[1]) // it has digits only
-	// A day is 24 hours even when the clocks change, as in EventBridge Scheduler.
 	unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[m[2]]
 	return every(time.Duration(value) * unit), nil
 }
@@ -89,43 +70,11 @@ func (e every) Next(after time.Time) (time.Time, bool) {
 }
 
 // cron is a cron expression with AWS's six fields.
-type cron struct {
-	zone *time.Location
-	expr *cronexpr.Expression
-}
+type cron struct{ expr *cronexpr.Expression }
 
-// Next computes wall-clock times first and then instants, because of the two rules for
-// daylight saving: a time in the skipped hour is left out, and one in the repeated hour
-// is used once, the first time.
-func (c *cron) Next(after time.Time) (time.Time, bool) {
-	for wall := wallClock(after.In(c.zone)); ; {
-		wall = c.expr.Next(wall)
-		if wall.IsZero() {
-			return time.Time{}, false
-		}
-		if t, exists := c.instant(wall); exists && t.After(after) {
-			return t, true
-		}
-	}
-}
-
-// wallClock returns the wall-clock time of t as if it were UTC.
-func wallClock(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
-}
-
-// instant returns the first instant at which the zone's wall clock shows wall.
-func (c *cron) instant(wall time.Time) (time.Time, bool) {
-	some := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, c.zone)
-	if !wallClock(some).Equal(wall) {
-		return time.Time{}, false
-	}
-	_, before := some.Add(-24 * time.Hour).Zone()
-	earlier := wall.Add(-time.Duration(before) * time.Second).In(c.zone)
-	if wallClock(earlier).Equal(wall) && earlier.Before(some) {
-		return earlier, true
-	}
-	return some, true
+func (c cron) Next(after time.Time) (time.Time, bool) {
+	next := c.expr.Next(after.UTC())
+	return next, !next.IsZero()
 }
 
 const (
@@ -146,7 +95,7 @@ var (
 
 // parseCron refuses what the library accepts and AWS does not, and rewrites the days of the week,
 // which the library counts from 0. The library checks the values.
-func parseCron(body string, zone *time.Location) (Expression, error) {
+func parseCron(body string) (Expression, error) {
 	fields := strings.Fields(strings.ToUpper(body))
 	if len(fields) != 6 || (fields[dayOfMonth] == "?") == (fields[dayOfWeek] == "?") {
 		return nil, fmt.Errorf("parse cron(%s): want six fields, and ? for exactly one of day-of-month and day-of-week", body)
@@ -183,5 +132,5 @@ func parseCron(body string, zone *time.Location) (Expression, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse cron(%s): %w", body, err)
 	}
-	return &cron{zone, expr}, nil
+	return cron{expr}, nil
 }

@@ -1,6 +1,6 @@
 // Package scheduler implements EventBridge Scheduler for a template's ScheduleV2
-// events: it reads at(), rate() and cron() expressions in their time zones, invokes a
-// function when one is due, and retries invocations that fail.
+// events: it reads at(), rate() and cron() expressions, invokes a function when one is due,
+// and retries invocations that fail.
 //
 // It decides when to invoke and with which payload; it does not run functions.
 package scheduler
@@ -26,16 +26,13 @@ type Schedule struct {
 	Function string
 }
 
-// Options are the options of a scheduler.
 type Options struct {
 	// Since is when the schedules were created, which Run makes up for: what was due since
 	// then is fired at once.
 	Since time.Time
-	// Log receives errors.
-	Log *slog.Logger
+	Log   *slog.Logger
 }
 
-// Scheduler fires schedules.
 type Scheduler struct {
 	o       Options
 	run     eventsource.Invoker
@@ -52,7 +49,7 @@ type entry struct {
 func New(schedules []Schedule, i eventsource.Invoker, o Options) (*Scheduler, error) {
 	s := &Scheduler{o: o, run: i}
 	for _, schedule := range schedules {
-		due, err := Parse(schedule.Expression, schedule.Timezone)
+		due, err := Parse(schedule.Expression)
 		if err != nil {
 			return nil, fmt.Errorf("read schedule %s: %w", schedule.Name, err)
 		}

@@ -83,7 +83,6 @@ var asDeployed = []string{
 	"Handler", "KmsKeyArn", "LoggingConfig", "Policies", "PropagateTags", "RecursiveLoop", "Role", "Runtime", "Tags", "Tracing",
 }
 
-// event is one of a function's events.
 type event struct {
 	Type       string
 	Properties json.RawMessage
@@ -207,8 +206,9 @@ func (r *reader) schedule(where, name string, properties json.RawMessage) Schedu
 	}{ScheduleExpressionTimezone: "UTC", State: "ENABLED"}
 	p.RetryPolicy.MaximumRetryAttempts, p.RetryPolicy.MaximumEventAgeInSeconds = 185, 86400
 	r.decode(where, properties, &p)
+	r.must(where, "ScheduleExpressionTimezone", p.ScheduleExpressionTimezone, "UTC")
 	return Schedule{
-		Name: name, Expression: p.ScheduleExpression, Timezone: p.ScheduleExpressionTimezone, Enabled: p.State == "ENABLED", Input: p.Input,
+		Name: name, Expression: p.ScheduleExpression, Enabled: p.State == "ENABLED", Input: p.Input,
 		RetryAttempts: p.RetryPolicy.MaximumRetryAttempts, MaxEventAge: time.Duration(p.RetryPolicy.MaximumEventAgeInSeconds) * time.Second,
 	}
 }

@@ -4,7 +4,6 @@ import "time"
 
 // Stack is what a template describes, reduced to what runs on one machine.
 type Stack struct {
-	// Parameters holds the value of every parameter.
 	Parameters map[string]string
 	// Functions is sorted by logical id.
 	Functions []Function
@@ -16,8 +15,7 @@ type Stack struct {
 	Tables    []Table
 	// Queues has dead-letter queues before the queues that use them.
 	Queues []Queue
-	// Buses are the names of event buses.
-	Buses []string
+	Buses  []string
 }
 
 // Function is one AWS::Serverless::Function with its Globals merged in.
@@ -39,19 +37,16 @@ type Function struct {
 type API struct {
 	LogicalID   string
 	Authorizers map[string]Authorizer
-	// Routes holds the routes of all functions.
-	Routes []Route
+	Routes      []Route
 	// CORS is nil when the API answers no preflight requests.
 	CORS *CORS
 }
 
-// Authorizer is a JWT authorizer.
 type Authorizer struct {
 	Issuer   string   `json:"issuer"`
 	Audience []string `json:"audience"`
 }
 
-// CORS is an API's preflight configuration.
 type CORS struct {
 	AllowOrigins  []string
 	AllowMethods  []string
@@ -60,7 +55,6 @@ type CORS struct {
 	MaxAge        time.Duration
 }
 
-// Throttle limits the requests of one route.
 type Throttle struct {
 	PerSecond float64 `json:"ThrottlingRateLimit,string"`
 	Burst     int     `json:"ThrottlingBurstLimit,string"`
@@ -107,10 +101,8 @@ type StreamSource struct {
 type Schedule struct {
 	// Name is the logical id that SAM gives the schedule: the function's and the event's.
 	Name       string
-	Expression string
-	// Timezone is an IANA name, UTC unless the template says otherwise.
-	Timezone string
-	Enabled  bool
+	Expression string // in UTC
+	Enabled    bool
 	// Input is the payload before its context attributes are replaced; empty when not set.
 	Input         string
 	RetryAttempts int
@@ -134,7 +126,6 @@ type Key struct {
 	Type string `json:"KeyType"`
 }
 
-// Attribute is a key attribute's definition.
 type Attribute struct {
 	Name string `json:"AttributeName"`
 	// Type is S, N or B.

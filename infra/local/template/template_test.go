@@ -91,7 +91,6 @@ Resources:
           Type: ScheduleV2
           Properties:
             ScheduleExpression: cron(0 9 ? * MON *)
-            ScheduleExpressionTimezone: Asia/Shanghai
             State: DISABLED
             Input: '{"a":1}'
             RetryPolicy: {MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60}
@@ -116,8 +115,8 @@ func TestATemplateIsReadWithTheDefaultsOfSAMAndTheServices(t *testing.T) {
 				{Table: "orders", BatchSize: 25, Filters: []string{"a", "b"}},
 			},
 			Schedules: []Schedule{
-				{Name: "FS", Expression: "rate(1 day)", Timezone: "UTC", Enabled: true, RetryAttempts: 185, MaxEventAge: 24 * time.Hour},
-				{Name: "FW", Expression: "cron(0 9 ? * MON *)", Timezone: "Asia/Shanghai", Input: `{"a":1}`, MaxEventAge: time.Minute},
+				{Name: "FS", Expression: "rate(1 day)", Enabled: true, RetryAttempts: 185, MaxEventAge: 24 * time.Hour},
+				{Name: "FW", Expression: "cron(0 9 ? * MON *)", Input: `{"a":1}`, MaxEventAge: time.Minute},
 			},
 		}},
 		API: API{
@@ -175,6 +174,7 @@ func TestWhatDoesNotRunLocallyIsRefused(t *testing.T) {
 		{"TRIM_HORIZON", "LATEST", "StartingPosition"},
 		{"StartingPosition: TRIM_HORIZON,", "StartingPosition: TRIM_HORIZON, MaximumRetryAttempts: 3,", `unknown field "MaximumRetryAttempts"`},
 		{"ScheduleExpression: rate(1 day)", "ScheduleExpression: rate(1 day), FlexibleTimeWindow: {Mode: FLEXIBLE}", `unknown field "FlexibleTimeWindow"`},
+		{"ScheduleExpression: rate(1 day)", "ScheduleExpression: rate(1 day), ScheduleExpressionTimezone: Asia/Shanghai", "must be UTC"},
 		{"Authorizer: J,", "Authorizer: X,", `no authorizer "X"`},
 		{"ProtocolType: HTTP", "ProtocolType: WEBSOCKET", "must be HTTP"},
 		{"StageName: $default", "StageName: prod", "must be A $default"},

@@ -90,7 +90,7 @@ func (r *report) recipients() {
 // due returns when a schedule is due next, in UTC, and adds a finding if it never is. That is normal on the
 // day of a sale: a roll-back deploys the same parameters again.
 func (r *report) due(check, parameter string) (next time.Time, ok bool) {
-	expression, err := scheduler.Parse(r.text(parameter), "UTC")
+	expression, err := scheduler.Parse(r.text(parameter))
 	if err != nil {
 		r.add(Failed, check, "%s: %v", parameter, err)
 		return next, false
