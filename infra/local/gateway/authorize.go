@@ -80,7 +80,6 @@ func bearerToken(header []string) (string, bool) {
 	return token, token != ""
 }
 
-// verify checks the signature and then the claims.
 func (j *JWT) verify(token string, now time.Time) (jwt.MapClaims, error) {
 	claims := jwt.MapClaims{}
 	_, err := jwt.NewParser(

@@ -107,7 +107,6 @@ func headers(r *http.Request, ip string, length int) map[string]string {
 	return all
 }
 
-// queryParameters joins repeated parameters with commas.
 func queryParameters(raw string) map[string]string {
 	parameters, _ := url.ParseQuery(raw) // what cannot be decoded is left out
 	if len(parameters) == 0 {

@@ -11,7 +11,6 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,7 +46,6 @@ type gateway struct {
 	o       Options
 }
 
-// New returns the API as a handler.
 func New(routes []Route, invoker eventsource.Invoker, o Options) http.Handler {
 	if o.APIID == "" {
 		o.APIID = "local"
@@ -62,7 +60,7 @@ func New(routes []Route, invoker eventsource.Invoker, o Options) http.Handler {
 }
 
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id := requestID()
+	id := rand.Text()
 	a := g.answer(w, r, id)
 	if a.cause != nil {
 		g.o.Log.Error("request failed", "requestId", id, "method", r.Method, "path", r.URL.Path,
@@ -147,11 +145,4 @@ func (g *gateway) integrate(ctx context.Context, function string, payload []byte
 		// The client has probably gone; if not, this must not look like a success.
 		return refuse(http.StatusServiceUnavailable)
 	}
-}
-
-// requestID looks like one of API Gateway's.
-func requestID() string {
-	var b [11]byte
-	rand.Read(b[:])
-	return base64.URLEncoding.EncodeToString(b[:])
 }

@@ -49,7 +49,6 @@ func decodeResponse(payload []byte) (answer, error) {
 	return answer{status: r.StatusCode, header: header, body: body}, nil
 }
 
-// answer is a whole response.
 type answer struct {
 	status int
 	header http.Header

@@ -123,7 +123,6 @@ func (c *CORS) preflight(origin string) answer {
 	return a
 }
 
-// decorate adds the CORS headers to an answer.
 func (c *CORS) decorate(header http.Header, origin string) {
 	if c != nil && c.Allows(origin) {
 		header.Set("Access-Control-Allow-Origin", origin)
