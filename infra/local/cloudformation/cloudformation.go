@@ -17,7 +17,6 @@ import (
 
 // Options are what a template does not say itself.
 type Options struct {
-	// Parameters are the given values, by name.
 	Parameters map[string]string
 	// Keep leaves a NoEcho parameter that is not given at the value that the stack has, which is
 	// not known here.
@@ -29,7 +28,6 @@ type Options struct {
 	Lookup func(r Resource, attribute string) (string, error)
 }
 
-// Template is an evaluated template.
 type Template struct {
 	// Parameters are the template's, in its order, then the given ones that it does not have.
 	Parameters []Parameter
@@ -40,12 +38,11 @@ type Template struct {
 
 	o      Options
 	top    *yaml.Node
-	values map[string]any  // of the parameters: strings or lists of strings
-	known  map[string]bool // conditions that have been evaluated
-	err    error           // the first; later ones are mostly its consequences
+	values map[string]string // of the parameters
+	known  map[string]bool   // conditions that have been evaluated
+	err    error             // the first; later ones are mostly its consequences
 }
 
-// Resource is a resource of the template.
 type Resource struct {
 	ID, Type string
 	// Line is the line of its type.
@@ -64,7 +61,7 @@ func Parse(text []byte, o Options) (*Template, error) {
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("a template must be a mapping")
 	}
-	t := &Template{o: o, top: document.Content[0], values: map[string]any{}, known: map[string]bool{}}
+	t := &Template{o: o, top: document.Content[0], values: map[string]string{}, known: map[string]bool{}}
 	for name, value := range o.Pseudo {
 		t.values[name] = value
 	}
@@ -82,7 +79,6 @@ func Parse(text []byte, o Options) (*Template, error) {
 	return t, t.err
 }
 
-// fail records an error at a node.
 func (t *Template) fail(n *yaml.Node, format string, args ...any) {
 	if t.err == nil {
 		t.err = fmt.Errorf("line %d: %s", n.Line, fmt.Sprintf(format, args...))

@@ -14,7 +14,6 @@ Parameters:
   Word: {Type: String, Default: hello, AllowedPattern: "[a-z]+", ConstraintDescription: must be a word}
   Stage: {Type: String, Default: dev, AllowedValues: [dev, prod]}
   Seconds: {Type: Number, Default: 35, MinValue: 1, MaxValue: 43200}
-  Names: {Type: CommaDelimitedList, Default: "a,b"}
   Secret: {Type: String, Default: "", NoEcho: true, MaxLength: 8}
   Given: {Type: String, MinLength: 2}
 Rules:
@@ -62,7 +61,6 @@ func TestFunctionsAreReplacedByTheirValues(t *testing.T) {
 		{`12`, "12"},
 		{`True`, "true"},
 		{`!Ref Word`, "hello"},
-		{`!Ref Names`, []any{"a", "b"}},
 		{`!Ref Queue`, "<Queue >"},
 		{`!GetAtt Queue.Arn`, "<Queue Arn>"},
 		{`!Sub "${Word} ${Queue.Arn} ${AWS::Region}"`, "hello <Queue Arn> here"},
@@ -72,7 +70,7 @@ func TestFunctionsAreReplacedByTheirValues(t *testing.T) {
 		{`!If [Either, x, !If [IsDev, z, y]]`, "z"},
 		{`!If [IsDev, !Ref AWS::NoValue, x]`, nil},
 		{`!Split [",", "x,y"]`, []any{"x", "y"}},
-		{`!Select [1, !Ref Names]`, "b"},
+		{`!Select [1, [a, b]]`, "b"},
 		{`!Join [":", [x, !Select [0, !Split [":", "p:q"]]]]`, "x:p"},
 	} {
 		read := parse(t, strings.Replace(text, "VALUE", tt.value, 1), nil)
@@ -100,12 +98,12 @@ func TestWhatCannotBeEvaluatedSaysWhy(t *testing.T) {
 		`!Join [a, b]`:          "wrong arguments",
 	} {
 		read := parse(t, strings.Replace(text, "VALUE", value, 1), nil)
-		if _, err := read.Values(read.OfType("U")[0].Properties, "Skipped"); err == nil || !strings.Contains(err.Error(), "line 21: ") || !strings.Contains(err.Error(), reason) {
+		if _, err := read.Values(read.OfType("U")[0].Properties, "Skipped"); err == nil || !strings.Contains(err.Error(), "line 20: ") || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %v, want its line and %q", value, err, reason)
 		}
 	}
 	for name, broken := range map[string]string{
-		"no YAML": "a: [", "nothing": "", "a list": "[a]", "a resource without a type": "Resources: {A: {}}",
+		"no YAML": "a: [", "nothing": "", "a list": "[a]", "a list as a parameter": "Parameters: {A: {Type: CommaDelimitedList}}", "a resource without a type": "Resources: {A: {}}",
 		"a condition that is none":       "Conditions: {C: !Ref X}\nResources: {A: {Type: T, Condition: C}}",
 		"a condition that is not there":  "Resources: {A: {Type: T, Condition: C}}",
 		"a rule without assertions":      "Rules: {R: {Assert: x}}",

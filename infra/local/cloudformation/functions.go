@@ -115,7 +115,6 @@ func (t *Template) value(n *yaml.Node) any {
 	return n.Value
 }
 
-// ofList evaluates one of the functions of lists.
 func (t *Template) ofList(n *yaml.Node, args []any) any {
 	if len(args) == 2 {
 		with, isText := args[0].(string)
@@ -190,7 +189,6 @@ func (t *Template) holds(n *yaml.Node, name string) bool {
 	return t.known[name]
 }
 
-// test evaluates a condition's function.
 func (t *Template) test(n *yaml.Node) bool {
 	switch n.Tag {
 	case "!Condition":

@@ -5,12 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Parameter is a parameter with its value.
 type Parameter struct {
 	Name string
 	// Value is empty for a secret, and for what is Kept or Missing.
@@ -37,6 +35,9 @@ func (t *Template) readParameters() {
 	section := Member(t.top, "Parameters")
 	for name, declared := range members(section) {
 		at := func(key string) string { return textOf(declared, key) }
+		if kind := at("Type"); kind != "String" && kind != "Number" {
+			t.fail(declared, "parameters of the type %q are not read here", kind)
+		}
 		value, ok := t.o.Parameters[name]
 		p := Parameter{Name: name, declared: declared, Secret: at("NoEcho") == "true"}
 		p.Kept = t.o.Keep && p.Secret && !ok
@@ -44,10 +45,8 @@ func (t *Template) readParameters() {
 			value, ok = standard.Value, true
 		}
 		p.Missing = !ok && !p.Kept
-		if p.Kept {
+		if t.values[name] = value; p.Kept {
 			t.values[name] = kept
-		} else if t.values[name] = value; isList(at("Type")) {
-			t.values[name] = listOf(strings.Split(value, ","))
 		}
 		if ok && !p.Kept {
 			p.Problem = problem(declared, value)
@@ -71,30 +70,20 @@ func textOf(n *yaml.Node, key string) string {
 	return ""
 }
 
-func isList(kind string) bool {
-	return kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<")
-}
-
 // problem returns why CloudFormation would refuse a value.
 //
 // It is stricter with numbers: CloudFormation also takes 0.5 and 00 for a number, and fails in the
 // middle of the deployment, or takes 00 for another text than the 0 of a condition.
 func problem(declared *yaml.Node, value string) string {
 	at := func(key string) string { return textOf(declared, key) }
-	values := []string{value}
-	if isList(at("Type")) {
-		values = strings.Split(value, ",")
+	if at("Type") == "Number" {
+		if text := outside(value, at("MinValue"), at("MaxValue")); text != "" {
+			return text
+		}
 	}
-	for _, v := range values {
-		if strings.Contains(at("Type"), "Number") {
-			if text := outside(v, at("MinValue"), at("MaxValue")); text != "" {
-				return text
-			}
-		}
-		allowed := Member(declared, "AllowedValues")
-		if allowed != nil && !slices.ContainsFunc(allowed.Content, func(n *yaml.Node) bool { return n.Value == v }) {
-			return "it is not one of the allowed values"
-		}
+	allowed := Member(declared, "AllowedValues")
+	if allowed != nil && !slices.ContainsFunc(allowed.Content, func(n *yaml.Node) bool { return n.Value == value }) {
+		return "it is not one of the allowed values"
 	}
 	if least, err := strconv.Atoi(at("MinLength")); err == nil && len(value) < least {
 		return "it is too short"
