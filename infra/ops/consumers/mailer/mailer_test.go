@@ -145,8 +145,10 @@ func TestNobodyIsAskedToPayWhenTheTimeToPayIsOver(t *testing.T) {
 
 func TestWhatCannotBeReadOrNotedIsRepeated(t *testing.T) {
 	o := newOutbox()
-	if err := o.handle(t.Context(), events.EventBridgeEvent{DetailType: "OrderPaid", Detail: []byte(`{"schemaVersion":3,"id":"x"}`)}); err == nil {
-		t.Error("a newer event was dropped")
+	for _, detail := range []string{`{"schemaVersion":3,"id":"x"}`, `{"schemaVersion":1}`, `{"schemaVersion":1,"id":`} {
+		if err := o.handle(t.Context(), events.EventBridgeEvent{DetailType: "OrderPaid", Detail: []byte(detail)}); err == nil {
+			t.Errorf("%s was dropped", detail)
+		}
 	}
 	o.table = "none"
 	if err := o.handle(t.Context(), lives.Delivered(paid)); err == nil || len(o.mails) > 0 {
