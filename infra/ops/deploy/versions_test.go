@@ -144,3 +144,20 @@ func TestTheTemplateThatIsDeployedDiffersOnlyInItsFingerprints(t *testing.T) {
 		t.Error("a template that was not built is deployed")
 	}
 }
+
+func TestAPackagedTemplateDiffersOnlyInWhereItsFilesAre(t *testing.T) {
+	text := string(packaged.Template([]byte(own(t, "template.yaml"))))
+	all := functions(t, filepath.Join(root, "template.yaml"), nil)
+	want := map[string]int{"CodeUri": len(all), "CodeUri: .\n": 0, "BuildMethod": 0, ": infra/": 0}
+	for _, f := range all {
+		want["\n      CodeUri: "+f.id+".zip\n"] = 1
+	}
+	for word, want := range want {
+		if got := strings.Count(text, word); got != want {
+			t.Errorf("it has %q %d times, want %d", word, got, want)
+		}
+	}
+	if string(packaged.Template([]byte(text))) != text {
+		t.Error("that of a release is changed once more")
+	}
+}
