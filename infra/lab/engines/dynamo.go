@@ -55,12 +55,6 @@ func (*dynamo) Ail() time.Duration { return 0 }
 
 func (d *dynamo) Crash() { d.running.Kill() }
 
-func (d *dynamo) Recover(ctx context.Context) error {
-	e, err := d.running.Again(ctx)
-	if err == nil {
-		d.running = e
-	}
-	return err
-}
+func (d *dynamo) Recover(ctx context.Context) error { return d.running.Again(ctx) }
 
 func (d *dynamo) Stop() { _ = d.running.Stop() }

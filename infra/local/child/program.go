@@ -82,6 +82,9 @@ func (p *Program) Ended() bool {
 	}
 }
 
+// Done is closed when the process that was started last has ended.
+func (p *Program) Done() <-chan struct{} { return p.process.Done() }
+
 // Failure waits for the end of a started program and returns its exit error.
 func (p *Program) Failure() error {
 	if err := p.process.Wait(); err != nil {

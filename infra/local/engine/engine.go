@@ -36,9 +36,7 @@ const (
 	startTries = 3
 )
 
-// Options says what to start.
 type Options struct {
-	// Binary is the program's path.
 	Binary string
 	// Sheltered makes it listen where no browser connects to, because the program answers every
 	// web page; otherwise it listens on a free port of 127.0.0.1.
@@ -49,11 +47,9 @@ type Options struct {
 	Log io.Writer
 }
 
-// Engine is a running program.
 type Engine struct {
-	options Options
+	program child.Program
 	address address
-	process *child.Process
 }
 
 // BinaryUnder returns where `make engine` puts the program for this machine
@@ -84,69 +80,39 @@ func startOnce(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
 	}
-	e, err := launch(ctx, o, at)
-	if err != nil {
-		at.leave()
-	}
-	return e, err
-}
-
-// Again starts the program again after its end, at the same address and on the same file.
-func (e *Engine) Again(ctx context.Context) (*Engine, error) {
-	return launch(ctx, e.options, e.address)
-}
-
-func launch(ctx context.Context, o Options, at address) (*Engine, error) {
 	args := []string{"--host", at.host, "--port", strconv.Itoa(at.port)}
 	if o.DBPath != "" {
 		args = append(args, "--db-path", o.DBPath)
 	}
-	process, err := child.Start(child.Command{Path: o.Binary, Args: args, Output: o.Log})
-	if err != nil {
-		return nil, fmt.Errorf("start engine: %w", err)
-	}
-	e := &Engine{options: o, address: at, process: process}
-	if err := e.ready(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("start engine: %w", err), e.end())
+	e := &Engine{address: at}
+	e.program = child.Program{Name: "engine", ReadyURL: e.Endpoint(), Command: child.Command{Path: o.Binary, Args: args, Output: o.Log}}
+	if err := e.Again(ctx); err != nil {
+		at.leave()
+		return nil, err
 	}
 	return e, nil
 }
 
-func (e *Engine) ready(ctx context.Context) error {
+// Again starts the program again after its end, at the same address and on the same file.
+func (e *Engine) Again(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	client := Client(e.Endpoint())
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{})
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-e.Done():
-			return fmt.Errorf("ended before it answered: %w", errors.Join(err, e.process.Wait()))
-		case <-ctx.Done():
-			return fmt.Errorf("wait for an answer: %w", errors.Join(ctx.Err(), err))
-		case <-tick.C:
-		}
+	if err := e.program.Start(ctx); err != nil {
+		return errors.Join(err, e.end())
 	}
+	return nil
 }
 
-// Endpoint returns the engine's URL.
 func (e *Engine) Endpoint() string {
 	return "http://" + net.JoinHostPort(e.address.host, strconv.Itoa(e.address.port))
 }
 
 // Done is closed when the process has ended, whatever the reason.
-func (e *Engine) Done() <-chan struct{} { return e.process.Done() }
+func (e *Engine) Done() <-chan struct{} { return e.program.Done() }
 
 // Kill ends the process at once, as a crash would, and waits for it. Acknowledged
 // writes are on disk, so a killed engine with a DBPath loses nothing.
-func (e *Engine) Kill() {
-	e.process.Kill()
-	<-e.Done()
-}
+func (e *Engine) Kill() { e.program.Kill() }
 
 // Stop ends the process and waits for it. It returns an error if the process did not
 // end well; stopping an engine that has ended does nothing.
@@ -156,20 +122,15 @@ func (e *Engine) Stop() error {
 }
 
 func (e *Engine) end() error {
-	select {
-	case <-e.Done():
+	if e.program.Ended() {
 		return nil
-	default:
 	}
-	err := e.process.Stop(stopLimit)
+	err := e.program.Stop(stopLimit)
 	// The program answers before it handles signals. What it has answered is on disk.
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGTERM {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("stop engine: %w", err)
-	}
-	return nil
+	return err
 }
 
 // Client returns a DynamoDB client for an engine's URL. It makes one attempt
@@ -188,7 +149,6 @@ func Client(endpoint string) *dynamodb.Client {
 	})
 }
 
-// address is where an engine listens.
 type address struct {
 	host string
 	port int

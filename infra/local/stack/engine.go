@@ -64,15 +64,15 @@ func database(data string) string { return filepath.Join(data, "dynamodb.sqlite"
 
 // relaunchEngine restarts the engine. The cause of its death may also kill the new one
 // while it starts, so a few starts may fail in a row.
-func (s *Stack) relaunchEngine(ended *engine.Engine) (next *engine.Engine, err error) {
+func (s *Stack) relaunchEngine(e *engine.Engine) (err error) {
 	for range relaunches {
-		if next, err = ended.Again(context.Background()); err == nil {
+		if err = e.Again(context.Background()); err == nil {
 			break
 		}
 		s.o.Log.Warn("the DynamoDB engine did not start", "error", err)
 		time.Sleep(relaunchPause)
 	}
-	return next, err
+	return err
 }
 
 func (s *Stack) keepEngine(e *engine.Engine) {
@@ -90,14 +90,12 @@ func (s *Stack) keepEngine(e *engine.Engine) {
 			case <-e.Done():
 			}
 			s.o.Log.Warn("the DynamoDB engine ended; starting it again")
-			next, err := s.relaunchEngine(e)
-			if err != nil {
+			if err := s.relaunchEngine(e); err != nil {
 				s.fail(err)
 				<-stop
 				stopped <- nil
 				return
 			}
-			e = next
 		}
 	}()
 	s.onStop(func() error { close(stop); return <-stopped })

@@ -21,13 +21,9 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// binaryVariable overrides the engine binary that make engine installs.
-const binaryVariable = "FLASHSALE_DYNOXIDE"
-
 // limit is generous: it only keeps a broken engine from hanging a test.
 const limit = 30 * time.Second
 
-// Start starts an empty engine.
 func Start(tb testing.TB) *engine.Engine {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -65,13 +61,9 @@ func EnsureLedger(tb testing.TB, client *dynamodb.Client, table string) {
 	}
 }
 
-// Binary returns the engine's path.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	path := os.Getenv(binaryVariable)
-	if path == "" {
-		path = engine.BinaryUnder(Root(tb))
-	}
+	path := engine.BinaryUnder(Root(tb))
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		tb.Fatalf("there is no engine at %s: run make engine", path)
 	}
