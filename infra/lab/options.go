@@ -17,7 +17,6 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// options are the flags, resolved.
 type options struct {
 	strategies []shop.Spec
 	scenarios  []scenario.Scenario

@@ -26,7 +26,6 @@ import (
 // errUnexpected says that a verdict is not the expected one.
 var errUnexpected = errors.New("a verdict is not the expected one")
 
-// cell is one row to come.
 type cell struct {
 	spec     shop.Spec
 	scenario scenario.Scenario
@@ -134,7 +133,6 @@ func surprise(r trial.Row) string {
 	return fmt.Sprintf("  (expected: %s)", strings.Join(want, " or "))
 }
 
-// printTable prints the rows, a block per strategy.
 func printTable(out io.Writer, rows []trial.Row) error {
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "strategy\tscenario\tseed\tsold\toversold\tunsold\tdoubles\tlost\tmisled\t/s\tp50 ms\tp99 ms\tverdict\twhy")

@@ -22,7 +22,6 @@ func server(p shop.Place) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: p.Redis[0]})
 }
 
-// Close ends the connections.
 func (d *desk) Close() error { return d.redis.Close() }
 
 func stockKey(p shop.Place) string  { return "seckill:stock:" + p.Sale }
@@ -47,7 +46,6 @@ func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 	return shop.OrdersOf(users), err
 }
 
-// record appends the order and remembers the buyer.
 func (d *desk) record(ctx context.Context, user string) (shop.Outcome, error) {
 	d.host.At(ctx, shop.Taken)
 	_, err := d.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {

@@ -12,7 +12,6 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// Specs are all strategies of the package.
 func Specs() []shop.Spec {
 	const slow = "one buyer at a time; and a process that stands still longer than the lock lives does not renew it"
 	return []shop.Spec{

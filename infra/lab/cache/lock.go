@@ -15,7 +15,6 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// lock is one of the package's locks.
 type lock struct {
 	// acquire takes the lock if it is free; otherwise the hold is nil. Without it there is no lock.
 	acquire func(ctx context.Context, key string) (*hold, error)
@@ -25,7 +24,6 @@ type lock struct {
 	clients []*redis.Client
 }
 
-// hold is a lock in its owner's hands.
 type hold struct {
 	// fence grows with every owner, or is 0.
 	fence int64
@@ -46,7 +44,6 @@ const (
 	farewell = time.Second
 )
 
-// locked sells under a lock.
 type locked struct {
 	*desk
 	lock lock
@@ -94,7 +91,6 @@ func (l *locked) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	}
 }
 
-// Close ends the connections.
 func (l *locked) Close() error {
 	for _, c := range l.lock.clients {
 		_ = c.Close()
@@ -102,7 +98,6 @@ func (l *locked) Close() error {
 	return l.desk.Close()
 }
 
-// none is no lock.
 func none(context.Context, *desk) lock { return lock{} }
 
 // blind is the incident's lock: an atomic SET NX EX, and a DEL at the end that does

@@ -120,7 +120,6 @@ func (d *desk) keys() []string {
 	return []string{stockKey(d.host.Place), buyersKey(d.host.Place), streamKey(d.host.Place)}
 }
 
-// Buy lets the script decide.
 func (s *scripted) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	if err := s.host.CheckUser(ctx, user); err != nil {
 		return "", err

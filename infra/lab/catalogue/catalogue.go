@@ -22,7 +22,6 @@ func All() []shop.Spec {
 	return slices.Concat(inprocess.Specs(), sql.Specs(), cache.Specs(), []shop.Spec{inprocess.Shares()}, ours.Specs())
 }
 
-// Find is the strategy of that name.
 func Find(name string) (shop.Spec, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(s shop.Spec) bool { return s.Name == name })
@@ -32,7 +31,6 @@ func Find(name string) (shop.Spec, bool) {
 	return all[i], true
 }
 
-// expectation is what verdicts a strategy may get.
 type expectation struct {
 	// usual is the verdict in every scenario that is not in except.
 	usual tally.Verdict
@@ -41,7 +39,6 @@ type expectation struct {
 	except map[string][]tally.Verdict
 }
 
-// only is the exception of one possible verdict.
 func only(v tally.Verdict) []tally.Verdict { return []tally.Verdict{v} }
 
 // merge is all of them; where they name the same scenario the last one counts.
@@ -66,7 +63,6 @@ func Expected(strategy, scenario string) []tally.Verdict {
 	return only(e.usual)
 }
 
-// Meets reports whether a verdict is expected.
 func Meets(strategy, scenario string, v tally.Verdict) bool {
 	return slices.Contains(Expected(strategy, scenario), v)
 }

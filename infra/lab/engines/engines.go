@@ -38,7 +38,6 @@ type Engine interface {
 	Stop()
 }
 
-// MissingError says that a program is not installed.
 type MissingError struct {
 	Program string
 	Install string // the command that installs it
@@ -48,9 +47,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s is not installed: %s", e.Program, e.Install)
 }
 
-// Options say where engines find what they need.
 type Options struct {
-	// Dir is the folder for their data.
 	Dir string
 	// Root is the project's folder, for dynoxide.
 	Root string
@@ -69,7 +66,6 @@ type Pool struct {
 	failed  map[shop.Need]error
 }
 
-// NewPool is a pool that has started nothing.
 func NewPool(o Options) *Pool {
 	return &Pool{options: o, running: map[shop.Need]Engine{}, failed: map[shop.Need]error{}}
 }
@@ -99,7 +95,6 @@ func (p *Pool) Get(ctx context.Context, needs []shop.Need) (all []Engine, err er
 	return all, nil
 }
 
-// Stop stops every engine that runs.
 func (p *Pool) Stop() {
 	var stops sync.WaitGroup
 	for _, e := range p.running {

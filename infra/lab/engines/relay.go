@@ -30,7 +30,6 @@ func NewRelay(target string, lose func() bool) (*Relay, error) {
 	return r, nil
 }
 
-// Address is where it listens.
 func (r *Relay) Address() string { return r.listener.Addr().String() }
 
 // lead changes the target, and cuts every connection that is open; "" leads
@@ -47,7 +46,6 @@ func (r *Relay) lead(target string) {
 	}
 }
 
-// Close ends it and everything that it carries.
 func (r *Relay) Close() {
 	_ = r.listener.Close()
 	r.lead("")

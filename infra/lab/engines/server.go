@@ -21,7 +21,6 @@ const (
 // server is one program on one port, which can die and come back.
 type server struct {
 	path string
-	// args are its arguments for a port.
 	args func(port int) []string
 	// serves asks it something that only a server in service answers.
 	serves func(ctx context.Context, port int) error

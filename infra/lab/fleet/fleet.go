@@ -32,7 +32,6 @@ const (
 	readLimit = 10 * time.Second
 )
 
-// ErrNoServer says that no application server is up.
 var ErrNoServer = errors.New("no application server is up")
 
 // Options say what the application servers host and what happens to them.
@@ -108,7 +107,6 @@ func control(o Options) http.Handler {
 	return mux
 }
 
-// Add starts one more application server.
 func (f *Fleet) Add(ctx context.Context) error {
 	f.mu.Lock()
 	number := len(f.members)
@@ -158,7 +156,6 @@ func (f *Fleet) Freeze(number int) (thaw func() error, err error) {
 	return func() error { return m.signal(syscall.SIGCONT) }, m.freeze()
 }
 
-// Stop stops all application servers.
 func (f *Fleet) Stop() {
 	f.mu.Lock()
 	members := f.members

@@ -173,7 +173,6 @@ const variable = "FLASHSALE_LAB_SERVER"
 // listening begins the line by which an application server says where it is.
 const listening = "listening "
 
-// config is what one application server is told.
 type config struct {
 	Strategy string
 	Place    shop.Place

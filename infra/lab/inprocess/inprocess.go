@@ -22,7 +22,6 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// Specs are all strategies of the package.
 func Specs() []shop.Spec {
 	all := []shop.Spec{{
 		// It is right as long as there is one owner: a second process has a second one.
@@ -72,7 +71,6 @@ func open(h shop.Host, file string, units int) (*owner, error) {
 	return o, err
 }
 
-// sell takes a unit, and records its order.
 func (o *owner) sell(ctx context.Context, user string) (shop.Outcome, error) {
 	if refused := o.take(user); refused != "" {
 		return refused, nil
@@ -180,7 +178,6 @@ func Shares() shop.Spec {
 	}
 }
 
-// share is one server's part.
 type share struct{ *owner }
 
 // part is server k's share of n's; one that is added later has none.
@@ -195,7 +192,6 @@ func part(stock, k, n int) int {
 	return units
 }
 
-// Buy takes a unit of this server's share.
 func (s share) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	if err := s.host.CheckUser(ctx, user); err != nil {
 		return "", err

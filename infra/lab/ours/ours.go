@@ -20,7 +20,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Specs are all strategies of the package.
 func Specs() []shop.Spec {
 	none := direct("")
 	none.Name += "-no-key"
@@ -98,7 +97,6 @@ type ledgered struct {
 	worker   sync.WaitGroup
 }
 
-// Buy claims what the user wants.
 func (l *ledgered) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	if err := l.host.CheckUser(ctx, user); err != nil {
 		return "", err
@@ -157,7 +155,6 @@ func (l *ledgered) Backlog(ctx context.Context) (int, error) {
 	return len(refs), nil
 }
 
-// Close writes what waits.
 func (l *ledgered) Close() error {
 	close(l.accepted)
 	l.worker.Wait()

@@ -29,9 +29,7 @@ var page = template.Must(template.New("lab").Funcs(template.FuncMap{
 	"count": func(v float64) string { return fmt.Sprintf("%.0f", v) },
 }).Parse(text))
 
-// Report is one run.
 type Report struct {
-	// Rows are what was measured.
 	Rows []trial.Row
 	// Strategies and Scenarios are what was run, in the order of the page.
 	Strategies []shop.Spec
@@ -153,7 +151,6 @@ func cellOf(anchor string, rows []trial.Row) cell {
 	return c
 }
 
-// figure is how bad it was.
 func figure(r trial.Row) string {
 	switch r.Verdict {
 	case tally.Oversells:

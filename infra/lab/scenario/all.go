@@ -27,7 +27,6 @@ func anywhere(pass int, share float64) (all []Trigger) {
 	return append(all, answered(0, share))
 }
 
-// All are the lab's scenarios.
 func All() []Scenario {
 	return []Scenario{
 		{

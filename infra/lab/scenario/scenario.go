@@ -52,7 +52,6 @@ type Scenario struct {
 	Patience time.Duration
 }
 
-// Action is what a fault does.
 type Action string
 
 const (
@@ -67,8 +66,7 @@ const (
 	// a moved virtual machine does, for longer than shop.LockTTL, and lets it go
 	// on where it was.
 	FreezeServer Action = "freeze server"
-	// AddServer adds an application server.
-	AddServer Action = "add server"
+	AddServer    Action = "add server"
 )
 
 // Fault happens once, at the first of its triggers.
@@ -88,7 +86,6 @@ type Trigger struct {
 	Share float64
 }
 
-// at is the moment of a point's passing.
 func at(server int, p shop.Point, pass int) Trigger {
 	return Trigger{Server: server, Stop: fleet.Stop{Point: p, Pass: pass}}
 }
@@ -107,7 +104,6 @@ func (s *Scenario) Meets(a Action) bool {
 	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Do == a })
 }
 
-// Click is one buyer's wish at one moment.
 type Click struct {
 	User string
 	// After is when it comes, counted from the opening, or if it is Later from

@@ -73,7 +73,6 @@ type Host struct {
 	At func(ctx context.Context, p Point)
 }
 
-// Outcome is what a buyer is told.
 type Outcome string
 
 const (
@@ -120,7 +119,6 @@ type Order struct {
 	User string
 }
 
-// OrdersOf are orders of these users.
 func OrdersOf(users []string) (orders []Order) {
 	for _, user := range users {
 		orders = append(orders, Order{user})
@@ -150,7 +148,6 @@ const (
 	DynamoDB Need = "dynamodb"
 )
 
-// Spec describes a strategy to the lab.
 type Spec struct {
 	// Name is unique, of a-z, 0-9 and '-'; Family groups rows.
 	Name, Family string
@@ -164,7 +161,6 @@ type Spec struct {
 	Sticky bool
 	// Pairs: it sells to pairs, too, and is in their scenarios only.
 	Pairs bool
-	// Needs are the engines.
 	Needs []Need
 	// Prepare puts the stock where the strategy expects it. It runs once,
 	// before any server starts; nil does nothing.

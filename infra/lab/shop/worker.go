@@ -50,7 +50,6 @@ func NewWorker(h Host, most int, sell func(ctx context.Context, all []*Purchase)
 	return w
 }
 
-// Buy has the worker sell.
 func (w *Worker) Buy(ctx context.Context, user string) (Outcome, error) {
 	if err := w.host.CheckUser(ctx, user); err != nil {
 		return "", err
@@ -65,7 +64,6 @@ func (w *Worker) Buy(ctx context.Context, user string) (Outcome, error) {
 	return p.Outcome, p.Err
 }
 
-// Close stops the worker.
 func (w *Worker) Close() error {
 	w.stop()
 	w.running.Wait()

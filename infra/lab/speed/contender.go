@@ -21,7 +21,6 @@ type contender interface {
 	// expect is told how many buyers come next, and answers how many may.
 	expect(ctx context.Context, from, buyers int) (int, error)
 	buy(ctx context.Context, buyer int) (shop.Outcome, error)
-	// orders are all orders that are written.
 	orders(ctx context.Context) ([]shop.Order, error)
 	// crash ends servers and engine as kill -9 does, and returns who has a unit after a new start.
 	crash(ctx context.Context) ([]shop.Order, error)

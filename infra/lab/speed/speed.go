@@ -39,7 +39,6 @@ const (
 // media are what stores keep their files in: a folder in memory, and the system's temporary files.
 var media = []string{"memory", "disk"}
 
-// Options say what is measured.
 type Options struct {
 	// Program is what application servers are started from: it must call fleet.Host.
 	Program string
@@ -120,7 +119,6 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 	return rows, nil
 }
 
-// measurement is one round of one row.
 type measurement struct {
 	Options
 	spec  shop.Spec

@@ -52,7 +52,6 @@ func newDesk(ctx context.Context, h shop.Host) (*desk, error) {
 	return &desk{h, db}, nil
 }
 
-// Close ends the connections.
 func (d *desk) Close() error { return d.db.Close() }
 
 // Create makes the tables sale, of the stock, and orders, of which a user has one.
@@ -89,7 +88,6 @@ func Orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 	return shop.OrdersOf(users), err
 }
 
-// Buyers are the users of all orders.
 func Buyers(ctx context.Context, db *sql.DB) ([]string, error) {
 	return texts(ctx, db, "SELECT buyer FROM orders")
 }
@@ -141,7 +139,6 @@ func change(ctx context.Context, s session, query string, args ...any) (bool, er
 	return n > 0, err
 }
 
-// Affected is how many rows a statement changed.
 func Affected(r sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -193,7 +190,6 @@ type working struct {
 	desk *desk
 }
 
-// Close stops the worker.
 func (w working) Close() error { return errors.Join(w.Worker.Close(), w.desk.Close()) }
 
 // sellAll sells to all in one transaction, and answers them.

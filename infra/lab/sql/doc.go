@@ -21,7 +21,6 @@ const (
 	unique = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, buyer VARCHAR(128) NOT NULL, UNIQUE KEY (buyer))"
 )
 
-// Specs are all strategies of the package.
 func Specs() []shop.Spec {
 	const orders = "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, buyer VARCHAR(128) NOT NULL, KEY (buyer))"
 	return []shop.Spec{
@@ -85,7 +84,6 @@ type seller struct {
 	sell sale
 }
 
-// Buy sells.
 func (s seller) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	return s.sell(ctx, s.desk, user)
 }

@@ -14,7 +14,6 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// Answer is how one click ended.
 type Answer struct {
 	User string
 	// Outcome is the last answer; "" if there never was one, Busy if there was
@@ -56,7 +55,6 @@ type Count struct {
 	P99Ms     float64 `json:"p99Ms"`
 }
 
-// Of counts a sale of that stock.
 func Of(stock int, orders []shop.Order, answers []Answer) Count {
 	c := Count{Stock: stock}
 	has := map[string]int{}
@@ -108,7 +106,6 @@ func Of(stock int, orders []shop.Order, answers []Answer) Count {
 	return c
 }
 
-// person is one user over all clicks.
 type person struct{ promised, soldOut bool }
 
 func (c *Count) measure(answers []Answer) {

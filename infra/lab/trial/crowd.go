@@ -20,7 +20,6 @@ const (
 	againMost  = 60 * time.Millisecond
 )
 
-// crowd are the buyers of one trial.
 type crowd struct {
 	scenario scenario.Scenario
 	seed     uint64
@@ -69,7 +68,6 @@ func (c *crowd) run(ctx context.Context, f *fleet.Fleet, n *nemesis) []tally.Ans
 	return answers
 }
 
-// wait returns when something comes or ctx ends.
 func wait[T any](ctx context.Context, c <-chan T) {
 	select {
 	case <-c:

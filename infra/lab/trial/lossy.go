@@ -22,7 +22,6 @@ type lossy struct {
 	lines   []*engines.Relay
 }
 
-// addresses are where engines listen.
 var addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
 // between changes the place's addresses to lines of its own.
@@ -52,7 +51,6 @@ func between(p shop.Place) (shop.Place, *lossy, error) {
 	return p, l, err
 }
 
-// begin loses answers from now on.
 func (l *lossy) begin() { l.answers.Store(lossyAnswers) }
 
 func (l *lossy) loses() bool {

@@ -192,7 +192,6 @@ func (n *nemesis) say(text string) {
 	n.said = append(n.said, text)
 }
 
-// repaired notes how a repair ended.
 func (n *nemesis) repaired(do scenario.Action, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

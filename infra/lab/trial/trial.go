@@ -30,7 +30,6 @@ const (
 	drainLimit = 45 * time.Second
 )
 
-// Lab is what all trials share.
 type Lab struct {
 	// Program is what application servers are started from: it must call
 	// fleet.HostIfAsked.
@@ -133,7 +132,6 @@ func drained(ctx context.Context, spec shop.Spec, place shop.Place, f *fleet.Fle
 	}
 }
 
-// Row is one line of the lab's table.
 type Row struct {
 	Strategy string `json:"strategy"`
 	Family   string `json:"family"`

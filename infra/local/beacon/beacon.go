@@ -40,7 +40,6 @@ const (
 // genesis is when round 1 is signed.
 var genesis = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// New returns the relay of the chain.
 func New() (*Relay, error) {
 	r := &Relay{}
 	secret := sha256.Sum256([]byte(seed))

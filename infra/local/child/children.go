@@ -12,7 +12,6 @@ import (
 // Running is a process as Linux's /proc shows it.
 type Running struct{ Pid, Parent int }
 
-// Children returns the running children of a process.
 func Children(parent int) ([]Running, error) {
 	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil || len(all) == 0 {

@@ -20,7 +20,6 @@ import (
 // a process started by the child still has the pipe open.
 const drain = time.Second
 
-// Command says what to start.
 type Command struct {
 	Path string
 	Args []string // without the program's name

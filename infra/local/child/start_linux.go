@@ -66,7 +66,6 @@ func Calmly(slack time.Duration) {
 	}
 }
 
-// slackNow is the slack of this thread's timers.
 func slackNow() time.Duration {
 	d, _, _ := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_GET_TIMERSLACK, 0, 0)
 	return time.Duration(d)

@@ -10,5 +10,4 @@ import (
 // start: this system has no death signal and no slack of timers.
 func start(cmd *exec.Cmd, _ time.Duration) error { return cmd.Start() }
 
-// Calmly does nothing on this system.
 func Calmly(time.Duration) {}

@@ -37,11 +37,8 @@ const (
 	kept = 20
 )
 
-// Options are the options of a server.
 type Options struct {
-	// Path is the file of events.
-	Path string
-	// Buses are the names of the event buses.
+	Path  string
 	Buses []string
 	// Target, if there is one, is given each recorded event, as the only rule's.
 	Target func(event []byte)

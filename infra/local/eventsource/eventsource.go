@@ -79,7 +79,6 @@ type Running struct {
 	abandon context.CancelFunc
 }
 
-// NewRunning returns no invocations yet.
 func NewRunning(ctx context.Context) *Running {
 	r := &Running{}
 	r.Context, r.abandon = context.WithCancel(context.WithoutCancel(ctx))
@@ -94,7 +93,6 @@ func (r *Running) Finish() {
 	r.Wait()
 }
 
-// Sleep waits, or returns early when ctx ends.
 func Sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -113,10 +111,8 @@ const LastPause = 5 * time.Second
 // engine do not all retry at the same moment.
 type Backoff struct{ limit time.Duration }
 
-// Reset makes the next pause a short one.
 func (b *Backoff) Reset() { b.limit = 0 }
 
-// Next returns the next pause.
 func (b *Backoff) Next() time.Duration {
 	limit := max(b.limit, firstPause)
 	b.limit = min(2*limit, LastPause)

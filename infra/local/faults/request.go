@@ -2,7 +2,6 @@ package faults
 
 import "encoding/json"
 
-// class determines which faults an operation can have.
 type class int
 
 const (

@@ -30,7 +30,6 @@ const lateLimit = 5 * time.Second
 // unchanged. It is safe for concurrent use; the exported fields must not be changed
 // after the first request.
 type Transport struct {
-	// Base sends requests.
 	Base   http.RoundTripper
 	Config Config
 
@@ -42,7 +41,6 @@ type Transport struct {
 	late    sync.WaitGroup
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil { // a reverse proxy passes on no empty one
@@ -180,7 +178,6 @@ func conflicting(c request, some []int) refusal {
 	return refuse(http.StatusBadRequest, dynamoNamespace+"TransactionConflictException", conflictReason.Message)
 }
 
-// throttling refuses a call for lack of capacity.
 func throttling(c request, some []int) refusal {
 	if c.class == transaction {
 		return cancelled(c.actions, some, throttlingReason)

@@ -34,7 +34,6 @@ const KeyID = "local"
 
 var errUnknownKey = errors.New("unknown key id")
 
-// Options are the tokens' issuer and audience.
 type Options struct {
 	// URL is the tokens' iss.
 	URL string
@@ -57,7 +56,6 @@ type Issuer struct {
 	key *rsa.PrivateKey
 }
 
-// Claims are the claims of a requested token.
 type Claims struct {
 	// Subject is the user; it must not be empty.
 	Subject string
@@ -83,7 +81,6 @@ func Open(dir string, o Options) (*Issuer, error) {
 	return &Issuer{o, key}, nil
 }
 
-// Key returns the public key with the id.
 func (i *Issuer) Key(kid string) (*rsa.PublicKey, error) {
 	if kid != KeyID {
 		return nil, errUnknownKey
@@ -91,7 +88,6 @@ func (i *Issuer) Key(kid string) (*rsa.PublicKey, error) {
 	return &i.key.PublicKey, nil
 }
 
-// Token signs an access token.
 func (i *Issuer) Token(c Claims) (string, error) { return i.sign(c, jwt.MapClaims{}) }
 
 // sign adds the claims to those given, and signs them.

@@ -89,7 +89,6 @@ func (p *pool) serve(e event) (outcome, error) {
 	}
 }
 
-// take takes a place in a process.
 func (p *pool) take() (*process, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +144,6 @@ func (p *pool) setEnvironment(env map[string]string) {
 	p.retire(old...)
 }
 
-// forget removes a process that has ended.
 func (p *pool) forget(proc *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

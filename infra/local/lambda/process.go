@@ -33,7 +33,6 @@ type process struct {
 	current map[string]*invocation // taken and not yet answered, by request id
 }
 
-// invocation is an event being processed.
 type invocation struct {
 	event
 	deadline time.Time

@@ -115,7 +115,6 @@ type sink struct {
 	to io.Writer
 }
 
-// stream is the log of one process.
 type stream struct {
 	sink   *sink
 	prefix string

@@ -26,7 +26,6 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// Function is one function of the service.
 type Function struct {
 	Name    string // the template's logical id
 	Command string // path of the bootstrap program
@@ -128,7 +127,6 @@ func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (
 	return out.payload, out.functionError, nil
 }
 
-// event is the input of an invocation.
 type event struct {
 	id      string // the request id
 	payload []byte
@@ -205,7 +203,6 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// Lambda's own limits.
 const (
 	maxRequest  = 6 << 20
 	maxResponse = 6_291_556
@@ -228,7 +225,6 @@ var ErrClosed = errors.New("lambda service is closed")
 // it returns: custom runtimes have no other.
 const unhandled = "Unhandled"
 
-// outcome is how an invocation ended.
 type outcome struct {
 	payload       []byte
 	functionError string // empty, or unhandled

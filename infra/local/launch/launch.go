@@ -72,12 +72,10 @@ func (s *Stack) StartWithin(limit time.Duration) error {
 // A local service asks for credentials but does not check them.
 var local = credentials.NewStaticCredentialsProvider("local", "local", "")
 
-// Table returns a client of a local DynamoDB.
 func Table(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{BaseEndpoint: &endpoint, Region: template.Region, Credentials: local})
 }
 
-// Queues returns a client of the local queues.
 func Queues(endpoint string) *sqs.Client {
 	return sqs.New(sqs.Options{BaseEndpoint: &endpoint, Region: template.Region, Credentials: local})
 }

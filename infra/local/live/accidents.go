@@ -60,7 +60,6 @@ func findAccident(id string) *accident {
 	return nil
 }
 
-// broken is the accident in force.
 type broken struct {
 	accident
 	Since time.Time      `json:"since"`

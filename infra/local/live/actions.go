@@ -15,8 +15,7 @@ import (
 
 const (
 	maxRequest = 4 << 10
-	// added is how many units "add" adds.
-	added = 50
+	added      = 50
 	// actTime bounds what an action waits for.
 	actTime = 30 * time.Second
 )

@@ -24,7 +24,6 @@ const (
 	rushTime = 90 * time.Second
 )
 
-// crowd is one rush.
 type crowd struct {
 	mu      sync.Mutex
 	seen    crowdView

@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	// interval is the time between two snapshots.
 	interval = time.Second
 	// patience is how long a viewer may not read.
 	patience = 5 * time.Second

@@ -37,7 +37,6 @@ type System interface {
 	Faults() (settings string, met map[string]int)
 }
 
-// Options are the parts of the stack.
 type Options struct {
 	Client                      *client.Client // of the stack's API and functions
 	DB                          books.DynamoDB // the engine itself

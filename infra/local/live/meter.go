@@ -19,7 +19,6 @@ const (
 	maxBody = 4 << 10
 )
 
-// sample is an answer to a purchase.
 type sample struct {
 	at      time.Time
 	took    time.Duration
@@ -35,7 +34,6 @@ type meter struct {
 
 const seconds = int64(window / time.Second)
 
-// second counts the answers of one.
 type second struct {
 	at                      int64 // since the epoch
 	accepted, refused, busy int
@@ -66,7 +64,6 @@ func (m *meter) add(s sample) {
 	of.add(s.outcome)
 }
 
-// purchases are the answers of the last minute.
 type purchases struct {
 	Count   int            `json:"count"`
 	Answers map[string]int `json:"answers"`

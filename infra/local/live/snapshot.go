@@ -32,7 +32,6 @@ const (
 	maxEvents = 6
 )
 
-// snapshot is one message of the feed.
 type snapshot struct {
 	At        time.Time  `json:"at"`
 	Sales     []string   `json:"sales"`
@@ -88,7 +87,6 @@ type drawView struct {
 	Bought int       `json:"bought"`
 }
 
-// orderView is one of the latest orders.
 type orderView struct {
 	User       string    `json:"user"`
 	Shard      int       `json:"shard"`

@@ -26,7 +26,6 @@ type queue struct {
 	changed chan struct{}
 }
 
-// A message is a message of a queue.
 type message struct {
 	id, body   string
 	sent       time.Time
@@ -38,7 +37,6 @@ type message struct {
 	generation uint64    // of its receipt handles, across all queues
 }
 
-// inFlight reports whether a receiver has the message.
 func (m *message) inFlight(now time.Time) bool { return m.received && m.visible.After(now) }
 
 // put adds a message, or moves one that is there, and wakes the long polls: there may be

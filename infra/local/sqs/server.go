@@ -32,7 +32,6 @@ type Server struct {
 	chance   *randv2.Rand // of the disorder
 }
 
-// New returns a server without queues.
 func New(d Disorder) *Server {
 	s := &Server{queues: map[string]*queue{}, disorder: d, chance: randv2.New(randv2.NewPCG(d.Seed, 0))}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -63,7 +62,6 @@ const (
 	maxRequestBytes = 8 * maxMessageBytes
 )
 
-// A request is one that is being processed.
 type request struct {
 	ctx  context.Context
 	body []byte
@@ -79,7 +77,6 @@ func decode[T any](r request) (in T, err error) {
 	return in, nil
 }
 
-// empty is the answer of operations without output.
 type empty struct{}
 
 var operations = map[string]func(*Server, request) (any, error){

@@ -91,7 +91,6 @@ func (f *fixture) receive(url string, hide int32) []types.Message {
 	return out.Messages
 }
 
-// one receives exactly one message.
 func (f *fixture) one(url string, hide int32) types.Message {
 	f.Helper()
 	messages := f.receive(url, hide)

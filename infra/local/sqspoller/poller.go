@@ -29,17 +29,15 @@ import (
 // Config describes one event source mapping whose function reports the messages of a batch that
 // failed.
 type Config struct {
-	QueueURL string
-	QueueARN string
-	// Function is the function's name for the Invoker.
+	QueueURL  string
+	QueueARN  string
 	Function  string
 	BatchSize int
 	// Window is how long a batch may wait to fill after its first message.
 	Window time.Duration
 	// Concurrency is the number of batches that run at once, at least 1.
 	Concurrency int
-	// Log receives errors.
-	Log *slog.Logger
+	Log         *slog.Logger
 }
 
 // Poller connects one queue with one function.
@@ -49,7 +47,6 @@ type Poller struct {
 	run   eventsource.Invoker
 }
 
-// New returns a poller, which Run starts.
 func New(c Config, q *sqs.Client, i eventsource.Invoker) *Poller {
 	c.Log = c.Log.With("queue", c.QueueURL, "function", c.Function)
 	return &Poller{c: c, queue: q, run: i}

@@ -20,7 +20,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// keys returns a public key by its id.
 type keys func(kid string) (*rsa.PublicKey, error)
 
 // gateway returns the template's API of the tokens of those keys as a handler.

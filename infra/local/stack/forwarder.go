@@ -9,7 +9,6 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// The forwarder's function and queues.
 const (
 	forwarder            = "Forwarder"
 	forwarderQueue       = "ForwarderQueue"

@@ -82,7 +82,6 @@ func (s *Stack) startBeside(cloudWatch http.Handler) error {
 // precedence.
 var localRuntime = map[string]string{"GOMAXPROCS": "1", "GOGC": "400"}
 
-// startPollers connects queues to functions.
 func (s *Stack) startPollers() {
 	for _, f := range s.described.Functions {
 		for _, source := range f.Queues {

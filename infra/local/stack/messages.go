@@ -77,7 +77,6 @@ func (s *Stack) setBusOutage(down bool, c faults.Config) {
 	}
 }
 
-// startStreamPollers connects tables' streams to functions.
 func (s *Stack) startStreamPollers(ctx context.Context) error {
 	for _, f := range s.described.Functions {
 		for _, source := range f.Streams {

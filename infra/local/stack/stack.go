@@ -37,13 +37,11 @@ import (
 // stopLimit is how long running requests may take when the stack stops; then they are cut off.
 const stopLimit = 10 * time.Second
 
-// Limits for restarting an engine that died.
 const (
 	relaunches    = 5
 	relaunchPause = 100 * time.Millisecond
 )
 
-// Stack is a running system.
 type Stack struct {
 	// API, Lambda, DynamoDB and SQS are URLs; Table is the table's name; FunctionLog is
 	// the file with the functions' output.
@@ -231,7 +229,6 @@ func (s *Stack) secrets() (map[string]string, error) {
 	return all, nil
 }
 
-// onStop registers a function that ends a part.
 func (s *Stack) onStop(stop func() error) { s.closers = append(s.closers, stop) }
 
 // Stop shuts down in order: no new requests, running ones finish, then the functions,
@@ -325,8 +322,7 @@ type Options struct {
 	// Faults are the faults of the functions' calls to DynamoDB, SQS and EventBridge, and of
 	// the queue's deliveries, in the syntax of package infra/local/faults; empty is none.
 	Faults string
-	// Log receives errors of the stack itself.
-	Log *slog.Logger
+	Log    *slog.Logger
 }
 
 const (

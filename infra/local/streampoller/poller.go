@@ -38,15 +38,13 @@ type Config struct {
 	Endpoint string
 	// StreamARN is the stream's there, SourceARN the one in the event's records.
 	StreamARN, SourceARN string
-	// Function is the function's name for the Invoker.
-	Function string
+	Function             string
 	// Checkpoint is the path of the file with the progress.
 	Checkpoint string
 	BatchSize  int
 	// Filters are patterns of package eventpattern; a record must match one, if there are any.
 	Filters []string
-	// Log receives errors.
-	Log *slog.Logger
+	Log     *slog.Logger
 }
 
 // position is a record of a stream.
@@ -126,13 +124,11 @@ func (p *Poller) Run(ctx context.Context) error {
 	return nil
 }
 
-// record is a stream's record.
 type record struct {
 	number string          // its sequence number
 	json   json.RawMessage // as Lambda sends it; nil if no filter lets it through
 }
 
-// page reads the records after the last one.
 func (p *Poller) page(ctx context.Context) ([]record, error) {
 	var out struct {
 		Records           []map[string]any

@@ -30,7 +30,6 @@ type settings struct {
 	DetailedMetricsEnabled string // without a local counterpart
 }
 
-// httpAPI are the properties of SAM's HTTP API.
 type httpAPI struct {
 	Auth struct {
 		DefaultAuthorizer string

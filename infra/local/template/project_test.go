@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// projectTemplate is the template that is deployed.
 const projectTemplate = "../../../template.yaml"
 
 func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {

@@ -22,9 +22,7 @@ import (
 	"flashsale/infra/local/cloudformation"
 )
 
-// Options are a deployment's inputs besides the template.
 type Options struct {
-	// Parameters overrides the template's parameter defaults.
 	Parameters map[string]string
 	// Strict are parameters whose URL must be https on this machine, too. For others http is
 	// enough on a loopback address, where nobody can eavesdrop.
@@ -46,7 +44,6 @@ const (
 	AccountID = "000000000000"
 )
 
-// Load reads the template at path.
 func Load(path string, o Options) (*Stack, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +56,6 @@ func Load(path string, o Options) (*Stack, error) {
 	return s, nil
 }
 
-// Parse reads a template from memory.
 func Parse(text []byte, o Options) (*Stack, error) {
 	r := &reader{o: o, s: &Stack{Parameters: map[string]string{}}}
 	var err error

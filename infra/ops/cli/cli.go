@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Exit codes of the command.
 const (
 	ExitFine    = 0
 	ExitBad     = 1  // the answer is bad: wrong books, or a change that did not take effect

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Forms of output.
 const (
 	Table = "table"
 	JSON  = "json"
@@ -54,7 +53,6 @@ func Complete(c *cobra.Command, flag string, values ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Form is the form that was asked for.
 func Form(c *cobra.Command) string {
 	if f := c.Flags().Lookup("output"); f != nil {
 		return f.Value.String()
@@ -89,7 +87,6 @@ func Own(stdout io.Writer) io.Writer {
 	return stdout
 }
 
-// WriteJSON writes a value, indented.
 func WriteJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

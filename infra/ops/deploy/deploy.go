@@ -28,7 +28,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Commands are the verbs.
 func Commands(where *target.Flags) []*cobra.Command {
 	return []*cobra.Command{preflightCommand(where), deployCommand(where), smokeCommand(where), tokensCommand(where)}
 }

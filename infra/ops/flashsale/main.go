@@ -28,7 +28,6 @@ func main() {
 	os.Exit(code)
 }
 
-// flashsale is the command with all its commands.
 func flashsale() *cobra.Command {
 	var where target.Flags
 	root := &cobra.Command{Use: "flashsale", Short: "Plan, deploy and operate flash sales that cannot oversell", Version: sale.ProgramVersion}

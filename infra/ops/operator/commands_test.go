@@ -63,7 +63,6 @@ func (w *world) tell(story ...step) {
 	}
 }
 
-// is makes a step.
 func is(command string, code int, want ...string) step { return step{command, code, want} }
 
 func TestEveryCommandDoesWhatItsDryRunSays(t *testing.T) {

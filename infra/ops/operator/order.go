@@ -50,7 +50,6 @@ func showOrder(ctx context.Context, p *target, o options, out *terminal) error {
 	return nil
 }
 
-// order is the story of an order.
 func (p *target) order(ctx context.Context, given string) (story json.RawMessage, err error) {
 	id, err := orderid.Parse(given)
 	if err != nil {

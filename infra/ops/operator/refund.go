@@ -260,7 +260,6 @@ func (m *marking) readList(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// markAll has OperateFunction mark refunds.
 func (m *marking) markAll(ctx context.Context, all []*wire.Row) error {
 	bySale := map[string][]*wire.Row{}
 	for _, one := range all {
@@ -385,7 +384,6 @@ func says(r *wire.Row, o options) (text, outcome string) {
 	return what + "is not marked: ask again", refundlist.Due
 }
 
-// total sums refunds by currency.
 func total(all []*wire.Row) string {
 	sums, texts := map[string]int64{}, []string{}
 	for _, one := range all {

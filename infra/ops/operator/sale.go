@@ -47,7 +47,6 @@ func (p *target) saleList(ctx context.Context) (list saleList, err error) {
 	return list, err
 }
 
-// of are the sales of a group.
 func (l saleList) of(group string) []listedSale {
 	return slices.DeleteFunc(slices.Clone(l.Sales), func(s listedSale) bool { return s.LimitGroup != group })
 }

@@ -74,7 +74,6 @@ func readStory(answer json.RawMessage) (s story, err error) {
 	return s, err
 }
 
-// lines are those under a name.
 func (s story) lines(name string) (all []story) {
 	some, _ := s[name].([]any)
 	for _, one := range some {

@@ -191,7 +191,6 @@ func (w *world) newer(saleID string) {
 	w.ok(nil, w.db.Tamper(w.Context(), "T", "SALE#"+saleID, "SALE", "minReader", 1000))
 }
 
-// file is a new file with that text.
 func file(t *testing.T, text string) string {
 	t.Helper()
 	return targettest.File(t, filepath.Join(t.TempDir(), "f"), text)
@@ -222,7 +221,6 @@ func (p *target) does(t *testing.T, command string, more ...string) (said string
 	return p.at(t.Context(), nil, nil, append(strings.Fields(command), more...)...)
 }
 
-// data is what a command writes to stdout.
 func (w *world) data(command string) string {
 	w.Helper()
 	var out bytes.Buffer

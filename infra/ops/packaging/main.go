@@ -69,7 +69,6 @@ func main() {
 	}
 }
 
-// build makes the release's files.
 func build(ctx context.Context) error {
 	t, err := preflight.Read(template, "", map[string]string{"PublishEvents": "true"}) // with all functions
 	if err := errors.Join(err, os.RemoveAll(functions), os.RemoveAll(to), os.MkdirAll(to, 0o755)); err != nil {
@@ -155,7 +154,6 @@ func buildStorefront() error {
 	return nil
 }
 
-// write writes files into a folder.
 func write(folder string, files map[string][]byte) error {
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
@@ -227,7 +225,6 @@ func releasable(ctx context.Context, tree, tag string) error {
 	return fmt.Errorf("%s is released: another commit has the tag v%s", sale.ProgramVersion, sale.ProgramVersion)
 }
 
-// zipped writes a zip with that program.
 func zipped(program, to string) error {
 	text, err := os.ReadFile(program)
 	if err != nil {

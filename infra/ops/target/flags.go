@@ -16,7 +16,6 @@ import (
 	"flashsale/infra/ops/cli"
 )
 
-// LocalURL is the local stack's default address.
 const LocalURL = "http://127.0.0.1:3000"
 
 // Flags select the system on which a command works: the stack of an environment in the SAM CLI's
@@ -71,7 +70,6 @@ func (f *Flags) Check() error {
 	return nil
 }
 
-// ConfigFile is the path of the configuration file.
 func (f *Flags) ConfigFile() string {
 	if f.Config != "" {
 		return f.Config

@@ -34,7 +34,6 @@ type Target struct {
 	parts     map[string]map[string]string // once they were read
 }
 
-// Wanted selects a system.
 type Wanted struct {
 	URL    string // of the local stack or of any API; empty: the stack's API
 	Stack  string // its CloudFormation name

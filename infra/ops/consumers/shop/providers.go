@@ -13,7 +13,6 @@ import (
 // A shop that sells by a payment provider leads its buyer to that provider, which reports the payment by
 // itself. On this machine the page plays the providers, by the keys that only the local stack trusts.
 
-// way is a way to pay.
 type way struct {
 	Provider string
 	Says     said

@@ -37,7 +37,6 @@ type Account struct {
 	HTTP *http.Client
 }
 
-// Limits is Lookup.Limits.
 func (a Account) Limits(ctx context.Context, stack string) (l Limits, err error) {
 	who, err := sts.NewFromConfig(a.AWS).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
@@ -95,7 +94,6 @@ func (a Account) deployed(ctx context.Context, stack string, l *Limits) error {
 	return nil
 }
 
-// Bus is Lookup.Bus.
 func (a Account) Bus(ctx context.Context, arn string) error {
 	_, err := eventbridge.NewFromConfig(a.AWS).DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &arn})
 	return err

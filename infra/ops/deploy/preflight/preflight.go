@@ -16,7 +16,6 @@ import (
 	"flashsale/infra/local/cloudformation"
 )
 
-// Verdict is the outcome of one check.
 type Verdict string
 
 // The verdicts. A warning does not stop a deployment.
@@ -27,14 +26,12 @@ const (
 	Unread  Verdict = "?" // it could not be looked at
 )
 
-// Finding is the result of one check.
 type Finding struct {
 	Verdict Verdict
 	Check   string
 	Says    string
 }
 
-// Deployment is the deployment to check.
 type Deployment struct {
 	Stack      string
 	Region     string
@@ -48,7 +45,6 @@ type Deployment struct {
 	Lookup Lookup
 }
 
-// Lookup finds what a deployment will meet.
 type Lookup interface {
 	// Limits returns what the account allows, and what the stack has.
 	Limits(ctx context.Context, stack string) (Limits, error)
@@ -63,7 +59,6 @@ type Lookup interface {
 	Balanced(ctx context.Context, table string) error
 }
 
-// Run makes every check.
 func Run(ctx context.Context, d Deployment) []Finding {
 	r := &report{Deployment: d}
 	r.values()
@@ -83,7 +78,6 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	return r.findings
 }
 
-// What must stop a deployment.
 var (
 	ErrFailed = errors.New("the preflight failed")
 	ErrUnread = errors.New("the preflight could not look at everything")

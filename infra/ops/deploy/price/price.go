@@ -12,7 +12,6 @@ import (
 	"flashsale/infra/ops/cli"
 )
 
-// Usage is a measured usage.
 type Usage struct {
 	Requests    float64 // to the API, without those refused by its throttle
 	Invocations float64
@@ -29,7 +28,6 @@ type Usage struct {
 	EdgeRequests  float64 // to the front, each inspected by its web ACL
 }
 
-// Line is one line of the bill.
 type Line struct {
 	What    string  `json:"what"`
 	Counted float64 `json:"counted"`
@@ -72,7 +70,6 @@ func SignIns(people int) float64 {
 	return between(FreeSignIns, 1e5)*signIn + between(1e5, 1e6)*signInFrom100k + between(1e6, math.Inf(1))*signInFrom1M
 }
 
-// Sum is the bill's total in dollars.
 func Sum(bill []Line) float64 {
 	total := 0.0
 	for _, l := range bill {

@@ -22,7 +22,6 @@ import (
 	"flashsale/infra/kit/client/webhook"
 )
 
-// Round is one smoke test.
 type Round struct {
 	URL   string // of the API, without a slash at the end
 	Sale  string // an open sale
@@ -36,19 +35,16 @@ type Round struct {
 	// sale's books, or an error if they do not balance.
 	Receipt func(context.Context) (string, error)
 	// Bound is the time limit for the order id and for the state SOLD_OUT to appear.
-	Bound time.Duration
-	// Transport, if not nil, replaces the client's.
+	Bound     time.Duration
 	Transport http.RoundTripper
 }
 
-// Row is the outcome of one check.
 type Row struct {
 	Check, Want, Got string
 	Passed, Skipped  bool
 	Took             time.Duration
 }
 
-// ErrMismatch means that an answer was wrong.
 var ErrMismatch = errors.New("the smoke test failed")
 
 // Run makes the checks. After a failure it continues with all checks that do not need the

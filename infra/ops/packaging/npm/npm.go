@@ -24,7 +24,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Name is the package's name.
 const Name = "flashsale-storefront"
 
 // Integrity is the file, of the package and of the release, with the digest of each module in the form of an HTML

@@ -16,7 +16,6 @@ import (
 // Noon is when the order was confirmed.
 var Noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
-// Order is the order's id.
 const Order = 523415642750058497
 
 // Life is what is published of an order, and how it then stands.
@@ -32,7 +31,6 @@ type Life struct {
 	Held string
 }
 
-// All are lives by their names.
 func All() map[string]Life {
 	all := map[string]Life{
 		"no payment is asked for":           life("CONFIRMED"),
