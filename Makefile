@@ -71,11 +71,13 @@ $(FLASHSALE): go.mod go.sum $(shell find functions shared infra -type d -o -name
 # Building takes as long as running, so: no vet, because `make check` vets with more analyzers, and GOGC=400, which
 # saves a seventh of the CPU time. Some packages mostly wait for real timeouts, so four run at a time on two CPUs, and
 # the ones that wait longest start first. The time limit is for a machine that is several times as busy. Every package
-# is in a run of test, check, prove or lab-check; PROVED are tests of the running system that take a minute or more.
+# is in a run of test, check, prove or lab-check; PROVED are tests of the running system that take a minute or more. With
+# SEEDS=… `make test` leaves the simulation to `make prove`, which has the same in full: .ci/run gives it to both.
 WATCH := GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 -timeout 60m
-WAITING := ./infra/proof/explore ./infra/proof/system ./shared/ledger ./infra/proof/contract
-AROUND := ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
-LATER := $(AROUND) ./infra/proof/checks ./infra/proof/mutants ./infra/proof/browser/... ./infra/proof/clients
+SIMULATION := ./infra/proof/explore
+WAITING := $(if $(value SEEDS),,$(SIMULATION)) ./infra/proof/system ./shared/ledger ./infra/proof/contract
+AROUND := ./infra/local/engine ./infra/proof/checks ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
+LATER := $(AROUND) $(SIMULATION) ./infra/proof/mutants ./infra/proof/browser/... ./infra/proof/clients
 PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCommands|^TestTheCommandsThatTry
 test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
 	$(WATCH) -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
@@ -86,7 +88,7 @@ check: host ## test the tools and the local stack, also the ledger on its engine
 	go vet -C infra/lab ./...
 	go tool staticcheck ./...
 	staticcheck=$$(go tool -n staticcheck) && cd infra/lab && "$$staticcheck" ./...
-	$(WATCH) $(AROUND) ./infra/proof/checks
+	$(WATCH) $(AROUND)
 	@bash infra/proof/checks/vulnerabilities.sh
 	@bash infra/proof/checks/lint.sh
 
