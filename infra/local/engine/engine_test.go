@@ -55,6 +55,6 @@ func TestTheLedgerOverTheEngine(t *testing.T) {
 		tables++
 		name := fmt.Sprintf("Ledger%d", tables)
 		enginetest.EnsureLedger(t, client, name)
-		return ledgertest.Engine{API: client, Table: name}
+		return ledgertest.Engine{API: client, Table: name, OneIn: 5}
 	})
 }

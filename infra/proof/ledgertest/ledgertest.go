@@ -20,6 +20,9 @@ type Engine struct {
 	// Between, if set, wraps the API for every ledger, but not for what the tests
 	// themselves read and write.
 	Between func(ledger.API) ledger.API
+	// OneIn, if it is more than 1, is how many of the many interleavings of a behaviour one is tried of. Which ones there
+	// are is up to the ledger: all of them are tried over the fake, and over an engine some, because its calls take longer.
+	OneIn int
 }
 
 // Run runs the whole suite; each behaviour gets an engine of its own.

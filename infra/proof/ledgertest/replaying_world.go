@@ -19,7 +19,6 @@ type past struct {
 	*World
 	kept, full table // before the lost time and after it
 	lost       maintenance.Lost
-	judge      func(about string) // an independent one, or nil
 }
 
 // scanner is what a replay scans.
@@ -108,9 +107,6 @@ func (p *past) isCancelled(about string) {
 	if again := p.replays(p.Environment(), false); again.Missing() != 0 || len(again.Problems) != 0 {
 		p.T.Errorf("%s: still missing: %+v", about, again)
 	}
-	if p.judge != nil {
-		p.judge(about)
-	}
 }
 
 // remember takes the facts from the table, as logs and events have them.
@@ -180,9 +176,6 @@ func (p *past) isWhole(about string) {
 	if p.Settled(2); now["SALES moutai"]["refundAt"] == nil {
 		p.T.Errorf("%s: the listing notes no refund", about)
 	}
-	if p.judge != nil {
-		p.judge(about)
-	}
 	if s := p.Current(); !s.PayUntil.Equal(longerUntil) || s.MinReader != sale.ReadsOperators {
 		p.T.Errorf("%s: orders may be paid until %v, for readers of version %d", about, s.PayUntil, s.MinReader)
 	}
@@ -211,15 +204,12 @@ func (p *past) tampers(pk, sk, attribute string, n int) {
 	p.tamper(pk, sk, "SET "+attribute+" = :x", stored{":x": &types.AttributeValueMemberN{Value: fmt.Sprint(n)}})
 }
 
-// RestoredInPart restores a table with one item of the lost time, or without one, in turn for each
-// of them, and replays what was lost. Then judge is called, if it is not nil.
-func (w *World) RestoredInPart(judge func(about string)) {
+// restoredInPart restores in part what lives and cancels make.
+func (w *World) restoredInPart() {
 	w.T.Helper()
 	p := w.lives()
-	p.judge = judge
 	p.inPart(p.isWhole)
 	p = w.cancels()
-	p.judge = judge
 	p.inPart(p.isCancelled)
 }
 
@@ -238,6 +228,9 @@ func (p *past) inPart(check func(about string)) {
 			without[key] = p.kept[key]
 		}
 		for about, restored := range map[string]table{"only": alone, "all but": without} {
+			if p.leavesOut() {
+				continue
+			}
 			p.becomes(restored)
 			p.replays(p.Environment(), true)
 			check(about + " " + key)

@@ -28,8 +28,8 @@ type World struct {
 	mu  sync.Mutex
 	now time.Time
 	ids int
-	// overtakes counts the sales of overtake and pairs.
-	overtakes int
+	// overtakes counts the sales of overtake and pairs, and interleavings those that leavesOut was asked about.
+	overtakes, interleavings int
 }
 
 // NewWorld is a world over an engine, with its clock at Start.
@@ -51,6 +51,12 @@ func (w *World) EnvironmentOver(api ledger.API) *ledger.Ledger {
 		api = w.Engine.Between(api)
 	}
 	return ledger.New(api, w.Engine.Table, ledger.Options{Now: w.Now, NewID: w.newID, Secret: secret})
+}
+
+// leavesOut reports whether the next interleaving is one that is not tried over this engine.
+func (w *World) leavesOut() bool {
+	w.interleavings++
+	return w.Engine.OneIn > 1 && w.interleavings%w.Engine.OneIn != 1
 }
 
 // Now is the instant that every ledger of this world sees.
