@@ -19,63 +19,6 @@ func stocked(t *testing.T, units string) *DB {
 	return db
 }
 
-func TestRefusingFaultsApplyNothing(t *testing.T) {
-	for name, tt := range map[string]struct {
-		fault               Fault
-		transaction, single string // what a transaction and a single write are told
-	}{
-		"a conflict on the claim": {Fault{Kind: Conflict, Items: []int{1}}, "None TransactionConflict", "TransactionConflictException"},
-		"a conflict on all":       {Fault{Kind: Conflict}, "TransactionConflict TransactionConflict", "TransactionConflictException"},
-		"a throttled request":     {Fault{Kind: Throttle}, "ThrottlingException", "ProvisionedThroughputExceededException"},
-		"a throttled stock":       {Fault{Kind: Throttle, Items: []int{0}}, "ThrottlingError None", "ProvisionedThroughputExceededException"},
-		"a hot partition": {Fault{Kind: Throttle, Items: []int{0}, Code: "ProvisionedThroughputExceeded"},
-			"ProvisionedThroughputExceeded None", "ProvisionedThroughputExceededException"},
-		"a server error":              {Fault{Kind: ServerError}, "InternalServerError", "InternalServerError"},
-		"a conflict and what is true": {Fault{Kind: Cancel, Codes: []string{"TransactionConflict", ""}}, "TransactionConflict ConditionalCheckFailed", "ok"},
-		"what is true and a conflict": {Fault{Kind: Cancel, Codes: []string{"", "TransactionConflict"}}, "None TransactionConflict", "ok"},
-		"a throttle and nothing else": {Fault{Kind: Cancel, Codes: []string{"ThrottlingError", "None"}}, "ThrottlingError None", "ok"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := stocked(t, "1")
-			mustPut(t, db, "CLAIM", "alice", nil)
-			before := db.Dump()
-			db.Fault = only(tt.fault)
-			wantTold(t, db, buy("alice"), tt.transaction)
-			if db.Dump() != before {
-				t.Errorf("something was applied: %s", db.Dump())
-			}
-			wantTold(t, db, put(inP("x")), tt.single)
-			if stored := db.Item(tableName, "p", "x") != nil; stored != (tt.single == "ok") {
-				t.Errorf("the single write is applied: %t", stored)
-			}
-		})
-	}
-}
-
-func TestALostCallIsAppliedAtOnceAndALateOneWhenItsTimeHasCome(t *testing.T) {
-	for _, tt := range []struct {
-		fault             Fault
-		atOnce, afterward bool
-	}{
-		{Fault{Kind: LostReply}, true, true},
-		{Fault{Kind: LostReply, Reply: ReplyBrokenConnection}, true, true},
-		{Fault{Kind: LostReply, Reply: ReplyInternalError}, true, true},
-		{Fault{Kind: ApplyLate, After: time.Second}, false, true},
-		{Fault{Kind: ApplyLate}, false, false},
-	} {
-		db, c := stocked(t, "1"), newClock()
-		db.Now, db.Fault = c.now, only(tt.fault)
-		answer := told(t, db, buy("alice"))
-		applied := func() bool { return db.Item(tableName, "CLAIM", "alice") != nil }
-		atOnce := applied()
-		c.at = c.at.Add(time.Second)
-		afterward := applied()
-		if db.ApplyPending(); answer == "ok" || atOnce != tt.atOnce || afterward != tt.afterward || !applied() {
-			t.Errorf("%+v: it answers %s, is applied at once: %t, after a second: %t, in the end: %t", tt.fault, answer, atOnce, afterward, applied())
-		}
-	}
-}
-
 func TestItemsOfATransactionStayInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := stocked(t, "2")
@@ -91,6 +34,11 @@ func TestItemsOfATransactionStayInFlight(t *testing.T) {
 		wantItem(t, look(t, db, "STOCK", "S"), `[pk:STOCK sk:S stock:1]`)
 		time.Sleep(db.Busy)
 		wantTold(t, db, buy("bob"), "ok")
+		db.Fault = only(Fault{Kind: Conflict})
+		wantTold(t, db, put(inP("another")), "TransactionConflictException")
+		if it := db.Item(tableName, "p", "another"); it != nil {
+			t.Errorf("the write that is refused is applied: %s", text(it))
+		}
 	})
 }
 
@@ -111,29 +59,6 @@ func TestAReadMayBeStaleUnlessItIsConsistent(t *testing.T) {
 	if stale := read(); stale != `[n:1 pk:p sk:s]` {
 		t.Errorf("read %s", stale)
 	}
-}
-
-func TestHalfOfATransactionMayBeHiddenFromPlainReads(t *testing.T) {
-	db, c := stocked(t, "1"), newClock()
-	db.Now = c.now
-	db.Fault = only(Fault{Hidden: []int{1}, HiddenFor: time.Second})
-	wantTold(t, db, buy("alice"), "ok")
-	db.Fault = nil
-	wantItem(t, look(t, db, "STOCK", "S"), `[pk:STOCK sk:S stock:0]`)
-	wantItem(t, look(t, db, "CLAIM", "alice"), "none")
-	wantItem(t, db.Item(tableName, "CLAIM", "alice"), `[pk:CLAIM sk:alice]`)
-	page := queryOf("pk = :p", attributes{":p": str("CLAIM")})
-	page.ConsistentRead = aws.Bool(true)
-	if out, err := db.Query(t.Context(), page); err != nil || len(out.Items) != 0 {
-		t.Errorf("a query sees %v (%v), want nothing", out, err)
-	}
-	wantTold(t, db, together(keyAt("STOCK", "S"), keyAt("CLAIM", "alice")), "None TransactionConflict")
-	wantTold(t, db, together(keyAt("STOCK", "S"), keyAt("CLAIM", "bob")), "ok")
-	wantTold(t, db, put(inP("other")), "ok")
-	wantTold(t, db, put(keyAt("CLAIM", "alice")), "TransactionConflictException")
-	wantTold(t, db, put(keyAt("STOCK", "S")), "ok") // it shows already
-	c.at = c.at.Add(time.Second)
-	wantItem(t, look(t, db, "CLAIM", "alice"), `[pk:CLAIM sk:alice]`)
 }
 
 func TestABatchReadMayBeOfTwoInstants(t *testing.T) {

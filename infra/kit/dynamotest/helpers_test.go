@@ -92,20 +92,8 @@ func put(it attributes) call {
 	return of((*DB).PutItem, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
 }
 
-func queryOf(condition string, values attributes) *dynamodb.QueryInput {
-	return &dynamodb.QueryInput{TableName: aws.String(tableName), KeyConditionExpression: &condition, ExpressionAttributeValues: values}
-}
-
 func transact(actions ...types.TransactWriteItem) call {
 	return of((*DB).TransactWriteItems, &dynamodb.TransactWriteItemsInput{TransactItems: actions})
-}
-
-func together(keys ...attributes) call {
-	in := &dynamodb.TransactGetItemsInput{}
-	for _, k := range keys {
-		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: aws.String(tableName), Key: k}})
-	}
-	return of((*DB).TransactGetItems, in)
 }
 
 func inP(sk string) attributes { return keyAt("p", sk) }
