@@ -57,7 +57,8 @@ type outcome struct {
 
 // notThePrice is told of a payment that is not of the price, because then most payments of the sale are not.
 const notThePrice = "the payment is not exactly the sale's price, times the order's units: " +
-	"ask for that alone, without tax on top of it, shipping or a promotion code, or allow a sale's extras when it is created, or each payment has to be refunded"
+	"ask for that alone, without tax on top of it, shipping or a promotion code, " +
+	"or allow a sale's extras when it is created, or each payment has to be refunded"
 
 // report is what a webhook, or a part of a batch of them, is about, and its payment, if it is about one:
 // without its provider.
