@@ -7,6 +7,7 @@
 package ledgertest
 
 import (
+	"maps"
 	"testing"
 	"testing/synctest"
 
@@ -27,16 +28,32 @@ type Engine struct {
 
 // Run runs the whole suite; each behaviour gets an engine of its own.
 func Run(t *testing.T, newEngine func(t *testing.T) Engine) {
-	run(t, newEngine, func(t *testing.T, behave func(*testing.T)) { behave(t) })
+	for name, test := range behaviours() {
+		t.Run(name, func(t *testing.T) { test(t, NewWorld(t, newEngine(t))) })
+	}
 }
 
 // RunInVirtualTime is Run over an engine in this process: no pause takes time, and
 // a slow machine makes no call time out.
 func RunInVirtualTime(t *testing.T, newEngine func(t *testing.T) Engine) {
-	run(t, newEngine, synctest.Test)
+	for name, run := range InVirtualTime(newEngine) {
+		t.Run(name, run)
+	}
 }
 
-func run(t *testing.T, newEngine func(t *testing.T) Engine, in func(*testing.T, func(*testing.T))) {
+// InVirtualTime are the behaviours that RunInVirtualTime runs, by their names.
+func InVirtualTime(newEngine func(t *testing.T) Engine) map[string]func(*testing.T) {
+	all := map[string]func(*testing.T){}
+	for name, test := range behaviours() {
+		all[name] = func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, NewWorld(t, newEngine(t))) })
+		}
+	}
+	return all
+}
+
+func behaviours() map[string]func(*testing.T, *World) {
+	all := map[string]func(*testing.T, *World){}
 	for _, group := range []map[string]func(*testing.T, *World){
 		creating, adding, withdrawing, editing, describing, changingConcurrently, trailing, grouping, versions,
 		purchasing, units, unitsAfter, confirming, resending, reading, auditing, draining,
@@ -44,8 +61,7 @@ func run(t *testing.T, newEngine func(t *testing.T) Engine, in func(*testing.T, 
 		entering, rolling, calling, beginnings(), turning, editingDraws, combining,
 		findingAPerson, erasing, archiving, replaying, replayingPayments,
 	} {
-		for name, test := range group {
-			t.Run(name, func(t *testing.T) { in(t, func(t *testing.T) { test(t, NewWorld(t, newEngine(t))) }) })
-		}
+		maps.Copy(all, group)
 	}
+	return all
 }
