@@ -35,10 +35,16 @@ type source struct {
 	ast  *ast.File
 }
 
+// parsed is what sources has found.
+var parsed []*source
+
 // sources parses every Go file of the repository, except those in dot folders: version control, builds and
-// local data.
-func sources(t testing.TB) (all []*source) {
+// local data. It does so once for all tests.
+func sources(t testing.TB) []*source {
 	t.Helper()
+	if parsed != nil {
+		return parsed
+	}
 	err := filepath.WalkDir(root, func(full string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -54,13 +60,14 @@ func sources(t testing.TB) (all []*source) {
 		}
 		s := &source{path: filepath.ToSlash(name), fset: token.NewFileSet()}
 		s.ast, err = parser.ParseFile(s.fset, s.path, read(t, name), parser.ParseComments)
-		all = append(all, s)
+		parsed = append(parsed, s)
 		return err
 	})
 	if err != nil {
+		parsed = nil
 		t.Fatal(err)
 	}
-	return all
+	return parsed
 }
 
 func (s *source) dir() string  { return path.Dir(s.path) }

@@ -172,8 +172,10 @@ func ledgerCaller() (name string) {
 	for more := true; more; {
 		var frame runtime.Frame
 		frame, more = frames.Next()
-		outer, ours := strings.CutPrefix(closure.ReplaceAllString(frame.Function, ""), strings.TrimSuffix(ledgerPackage, "."))
-		outer = strings.TrimPrefix(outer, ".") // of package maintenance it keeps the package's name
+		outer, ours := strings.CutPrefix(frame.Function, strings.TrimSuffix(ledgerPackage, "."))
+		if ours {
+			outer = strings.TrimPrefix(closure.ReplaceAllString(outer, ""), ".") // of package maintenance it keeps the package's name
+		}
 		// A test may call the ledger during a call of the ledger; Each starts the goroutines.
 		if name != "" && (strings.HasPrefix(outer, "/table.Each") || strings.Contains(frame.Function, "/ledgertest.")) {
 			return name

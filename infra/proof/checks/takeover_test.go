@@ -17,9 +17,15 @@ type request struct {
 	keys                   map[string]string
 }
 
+// patterns are those of IAM that matches has met.
+var patterns = map[string]*regexp.Regexp{}
+
 // matches reports whether a text matches a pattern of IAM, in which * is any text and ? any character.
 func matches(pattern, text string) bool {
-	return regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern)) + "$").MatchString(text)
+	if patterns[pattern] == nil {
+		patterns[pattern] = regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern)) + "$")
+	}
+	return patterns[pattern].MatchString(text)
 }
 
 // holds evaluates a statement's conditions by the rules of the IAM user guide, "IAM JSON
