@@ -100,8 +100,11 @@ func (m *runningSale) probe() {
 			user += m.id
 		}
 		r := m.buyUntilAnswered(user, "", int64(m.draft.maxPerOrder))
-		if r.Code == "not-enough" { // and nobody else acts
-			r = m.buyUntilAnswered(user, "", r.Left)
+		// Nobody else acts, but an environment may know what was left before others bought.
+		for range m.draft.maxPerOrder {
+			if r.Code == "not-enough" {
+				r = m.buyUntilAnswered(user, "", r.Left)
+			}
 		}
 		if left > 0 && r.Code == "sold-out" && m.draft.payWithin > 0 {
 			// Units that are back for less than two seconds may be unknown.
