@@ -92,11 +92,12 @@ check: host ## test the tools and the local stack, also the ledger on its engine
 	@bash infra/proof/checks/vulnerabilities.sh
 	@bash infra/proof/checks/lint.sh
 
-# Side by side, because the one mostly waits, for servers, browsers and real timeouts, and the other computes.
-prove: ## run the tests in a browser, generated clients, the accidents, kill -9, the mutants, the race detector and the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=2 faults, 100,000 due claims, a draw of a million, the commands of the documents, races in the simulation
+# Side by side, because the one mostly waits, for servers, browsers and real timeouts, and the other computes. Neither has
+# anything to make first: make starts a goal whose prerequisites end late only when a command of the other has ended.
+prove: host flashsale forwarder browser clients ## run the tests in a browser, generated clients, the accidents, kill -9, the mutants, the race detector and the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=2 faults, 100,000 due claims, a draw of a million, the commands of the documents, races in the simulation
 	@$(MAKE) --no-print-directory -j 2 prove-stack prove-rules
 
-prove-stack: host flashsale forwarder browser clients
+prove-stack:
 	$(WATCH) ./infra/proof/system -run '$(PROVED)'
 	$(WATCH) ./infra/proof/clients
 	$(WATCH) ./infra/proof/browser/...
@@ -107,7 +108,7 @@ prove-stack: host flashsale forwarder browser clients
 WITH_COMPILER = $(if $(shell command -v "$$(go env CC)" 2>/dev/null),$1)
 RACE := CGO_ENABLED=1 $(WATCH) -race
 SHARING = $$(grep -rlE --include='*.go' '\.Go\(|\.Parallel\(|^[[:space:]]*go |httptest\.NewServer' functions shared infra/local infra/kit/rush | xargs -n 1 dirname | sort -u | sed 's|^|./|')
-prove-rules: host
+prove-rules:
 	$(WATCH) ./infra/proof/explore -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}" -faults "$${FAULTS:-2}"
 	$(WATCH) ./shared/ledger -run '^TestReleasingManyClaims|^TestARecallOfManyOrders|^TestADrawOfManyEntrants' -dues 100000 -entrants 1000000
 	$(WATCH) ./infra/proof/mutants

@@ -262,7 +262,9 @@ var releasing = map[string]func(*testing.T, *World){
 		if w.Refused(sale.Internal, err); done.Complete {
 			t.Errorf("got %+v, want it to go on", done)
 		}
+		version := w.Number("SALE#moutai", "SALE", "version")
 		w.releases(0, 4)
+		w.hasNumber(version+2, "SALE#moutai", "SALE", "version") // each shard counts, also of one transaction
 	},
 	"a claim that expired before its time is a finding": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
