@@ -63,7 +63,7 @@ func direct(key string) shop.Spec {
 	return shop.Spec{
 		Name: "ours-ledger", Family: "ours", Orders: Orders, Needs: []shop.Need{shop.DynamoDB},
 		Does:    "one DynamoDB transaction: stock shard > 0 minus one, and the user's claim if absent",
-		Prepare: func(ctx context.Context, p shop.Place) error { return create(ctx, p, 1) },
+		Prepare: func(ctx context.Context, p shop.Place) error { return create(ctx, p, 0) },
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {
 			l := &ledgered{
 				host: h, ledger: ledger.New(engine.Client(h.DynamoDB), h.Table, ledger.Options{Now: clock.Wall}), key: key,
@@ -75,7 +75,7 @@ func direct(key string) shop.Spec {
 	}
 }
 
-// create seeds the sale as the seed function does.
+// create seeds the sale as the seed function does; maxPerOrder is 0 for orders of one unit.
 func create(ctx context.Context, p shop.Place, maxPerOrder int) error {
 	now := time.Now()
 	c := sale.Creation{
