@@ -43,8 +43,8 @@ func AsMade(c sale.Claim) httpapi.Claim {
 
 // Payment returns until when a claim of the sale must be paid and where; "" for a claim of
 // which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled, or its
-// orders given more time. While that cannot be read, the last one counts. A claim that is paid or released has its
-// first payBy, which never changes.
+// orders given more time. It fails as Sales does: while the sale cannot be read, nobody is sent to pay what may have been
+// recalled. A claim that is paid or released has its first payBy, which never changes.
 func Payment(
 	ctx context.Context, sales Sales, link PaymentLink, s sale.Sale, c sale.Claim,
 ) (payBy, address string, err error) {
@@ -55,10 +55,7 @@ func Payment(
 	if c.State() != sale.Confirmed {
 		return httpapi.Time(by), "", nil
 	}
-	switch now, err := sales.Sale(ctx, s.ID); {
-	case err == nil:
-		s = now
-	case sale.CodeOf(err) != sale.Busy:
+	if s, err = sales.Sale(ctx, s.ID); err != nil {
 		return "", "", err
 	}
 	payBy = httpapi.Time(s.PayBy(c.OrderID))

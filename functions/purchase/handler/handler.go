@@ -169,11 +169,15 @@ func (h *Handler) buy(ctx context.Context, request ledger.Request, event *teleme
 }
 
 // shown is a claim as its buyer gets it. The purchase has just read the sale, so that this reads nothing, but for an
-// unpaid order's that is seconds old; if it cannot be had, the buyer gets what is known.
+// unpaid order's that is seconds old. If it cannot be had, an unpaid claim is shown as it was made, since one that is
+// confirmed and has no payBy looks like one that is not to be paid.
 func (h *Handler) shown(ctx context.Context, c sale.Claim) httpapi.Claim {
 	ctx, cancel := context.WithTimeout(ctx, showTime)
 	defer cancel()
-	shown, _ := ownclaim.Show(ctx, h.ledger, h.PayLink, c, h.now())
+	shown, err := ownclaim.Show(ctx, h.ledger, h.PayLink, c, h.now())
+	if err != nil && c.State() == sale.Confirmed {
+		return ownclaim.AsMade(c)
+	}
 	return shown
 }
 

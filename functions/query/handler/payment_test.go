@@ -125,15 +125,16 @@ func TestMoreTimeToPayIsShownWithTheLinkWhileTheOrderIsNotPaid(t *testing.T) {
 	}, paidWithin(time.Hour))
 }
 
-// An environment that knows the sale shows an order, and where to pay it, although it cannot read the sale again.
-func TestAnOrderThatAsksForPaymentIsShownWhileItsSaleCannotBeRead(t *testing.T) {
+// More time that was given, or a recall, may be what cannot be read.
+func TestNobodyIsToldUntilWhenToPayWhileTheSaleCannotBeRead(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
 		f.paysAt(t, "https://shop.example/pay?order={orderId}", "")
-		answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
-		time.Sleep(time.Minute)
-		f.DB.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "SALE#")
-		if shown := answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store"); shown["paymentUrl"] == nil {
-			t.Errorf("no link: %v", shown)
+		for _, name := range []string{"query-claim.json", "query-order.json"} {
+			answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store")
+			f.DB.Fault = dynamotest.Fault{Kind: dynamotest.Throttle}.On("GetItem", "SALE#")
+			time.Sleep(time.Minute)
+			refused(t, f.Ask(t, t.Context(), event(t, name)), 503, sale.Busy)
+			f.DB.Fault = nil
 		}
 	}, paidWithin(time.Hour))
 }
