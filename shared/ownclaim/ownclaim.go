@@ -43,8 +43,8 @@ func AsMade(c sale.Claim) httpapi.Claim {
 
 // Payment returns until when a claim of the sale must be paid and where; "" for a claim of
 // which neither is asked. s may be of any age, so an unpaid claim's is read again: it may have been recalled, or its
-// orders given more time. It fails as Sales does: while the sale cannot be read, nobody is sent to pay what may have been
-// recalled. A claim that is paid or released has its first payBy, which never changes.
+// orders given more time. It fails as Sales does: while the sale cannot be read, nobody is sent to pay what may have
+// been recalled. A claim that is paid or released has its first payBy, which never changes.
 func Payment(
 	ctx context.Context, sales Sales, link PaymentLink, s sale.Sale, c sale.Claim,
 ) (payBy, address string, err error) {
