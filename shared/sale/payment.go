@@ -144,11 +144,14 @@ type Refund struct {
 	Currency string
 	Labels   Labels // the sale's; "" like User
 	At       time.Time
+	// Again is when a failure, or an operator, has made it due again; zero if nothing has.
+	Again time.Time
 	// Returned says whether it is done. RefundedBy is the operator who said so, "" if it was the provider or nobody.
 	Returned
 	RefundedBy string
 	// UnmarkedBy is the operator who has taken a wrong mark back, and UnmarkNote why; "" if nobody has.
 	UnmarkedBy, UnmarkNote string
+	Sent                   Sent
 }
 
 // RefundReason says why a payment goes back.

@@ -1,0 +1,61 @@
+// Package provider asks payment providers to give payments back: requests, signatures and what answers mean. It decides
+// nothing of when, and keeps nothing.
+package provider
+
+import (
+	"context"
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+// Provider is one account of a payment provider. It is safe for concurrent use.
+type Provider interface {
+	// Account names the account, without a secret: an id of a request means something only there.
+	Account() string
+	// Send asks for the refund. The id makes a repeat the same request.
+	Send(context.Context, Request) Answer
+	// Ask says what has become of a request, without making one. It is called only where sale.SendingRule.CanAsk.
+	Ask(context.Context, Request) Answer
+}
+
+// Request is a refund of a whole payment.
+type Request struct {
+	ID        string // the idempotency id, of 32 hexadecimal digits
+	Reference string // the provider's id of the payment
+	Amount    int64  // all that was paid, in ISO 4217's minor units
+	Currency  string
+	// NotifyURL is where WeChat Pay reports the refund; "" is where the account's settings say.
+	NotifyURL string
+}
+
+// Answer is what a call has shown.
+type Answer struct {
+	Outcome Outcome
+	// Refund is the provider's id of the refund that was accepted; "" if it has none, as at Alipay.
+	Refund string
+	// Money is what the answer says of money, like webhooks do, also of other refunds of the payment.
+	Money []sale.MoneyReport
+	// Code and Words are the provider's, of an outcome that is none of Accepted and Absent.
+	Code, Words string
+	// Wait is how long the provider wants to hear nothing, after Busy.
+	Wait time.Duration
+}
+
+// Outcome is what a call means for the money.
+type Outcome int
+
+const (
+	// Unknown: it may have moved the money, or still may. Whatever is not certain is unknown.
+	Unknown Outcome = iota
+	// Accepted: the provider sends, or has sent, the whole.
+	Accepted
+	// Refused: this request moved no money, and will not.
+	Refused
+	// Busy: the provider did not look at the request, and will take it later.
+	Busy
+	// Halted: it did not look at it, and will look at none: the key is wrong, or may not refund.
+	Halted
+	// Absent, of Ask alone: there is no such refund.
+	Absent
+)
