@@ -16,7 +16,8 @@ type Marking struct {
 	Refund  sale.Refund // as it is then
 	Marked  bool        // by this call
 	Doubled bool        // the payment is named before, and answered there
-	// Err is sale.OrderNotFound if there is no such refund, sale.Busy or sale.Internal.
+	// Err is sale.OrderNotFound if there is no such refund, sale.Conflicting if it was sent and its provider will say what
+	// became of it, sale.Busy or sale.Internal.
 	Err error
 }
 
@@ -90,15 +91,18 @@ func (l *Ledger) markRefunded(
 			return sale.Refund{}, false, sale.AsInternal(err)
 		}
 		var w written
-		if a.V > 0 && was.Payment == "" {
+		switch {
+		case was.Payment != "" && !was.CanMark(now):
+			return was, false, errSent
+		case a.V > 0 && was.Payment == "":
 			w.it, err = l.item(ctx, key)
-		} else {
-			after := was.Returned
+		default:
+			after := refundedOf(was)
 			if a.V >= was.MoneyVersion { // or else a restore has made the account older
-				after = was.Apply(a, was.Amount, was.Currency, now)
+				after = refunded{was.Apply(a, was.Amount, was.Currency, now), was.Sent.After(a)}
 			}
 			after.RefundedAt = now
-			w, err = l.writeReturned(ctx, key, saleID, was.Returned, after, others)
+			w, err = l.writeReturned(ctx, key, saleID, refundedOf(was), after, others)
 		}
 		switch {
 		case err != nil:
@@ -122,6 +126,9 @@ func (l *Ledger) markRefunded(
 	}
 }
 
+// errSent: the stack has sent the refund, and what became of it will be known without a person.
+var errSent = sale.Refuse(sale.Conflicting, "the refund was sent, and its provider will say what became of it")
+
 // errRefundChanges: others write the refund all the time.
 var errRefundChanges = sale.Fail(sale.Busy, errors.New("the refund changes all the time"))
 
@@ -132,9 +139,10 @@ func (l *Ledger) item(ctx context.Context, key table.Item) (table.Item, error) {
 	return stored[table.IdentityOf(key)], err
 }
 
-// UnmarkRefund takes a wrong mark back, in somebody's name and with a note why: the refund is due again. It reports
+// UnmarkRefund takes a wrong mark back, in somebody's name and with a note why: the refund is due again. So is one that
+// is unknown, and of which somebody has seen at the provider that it was not sent: see sale.Refund.CanMark. It reports
 // whether this call did. saleID is the refund's; if it is "", the payment's guard says which. It fails with
-// sale.Conflicting if its provider has said that the money is back; with sale.OrderNotFound if there is no such refund,
+// sale.Conflicting if its provider has said that the money is back, or will say what became of what was sent; with sale.OrderNotFound if there is no such refund,
 // with sale.Busy or sale.Internal.
 func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note string) (sale.Refund, bool, error) {
 	if !isPayment(payment) {
@@ -165,9 +173,12 @@ func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note 
 			return sale.Refund{}, false, noRefund
 		}
 		was, err := table.ReadRefund(it)
-		if err != nil || was.RefundedAt.IsZero() {
+		switch isUnknown := was.Sent.State == sale.SentUnknown; {
+		case err != nil, was.RefundedAt.IsZero() && !isUnknown:
 			isOurs := isTried && was.UnmarkedBy == actor && was.UnmarkNote == note // by a try without an answer
 			return was, isOurs && err == nil, sale.AsInternal(err)
+		case isUnknown && !was.CanMark(l.now()):
+			return was, false, errSent
 		}
 		if it, err = l.item(ctx, accountKey); err != nil {
 			return sale.Refund{}, false, err
@@ -176,16 +187,18 @@ func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note 
 		if err != nil {
 			return sale.Refund{}, false, sale.AsInternal(err)
 		}
-		after, isBack := was.Returned, was.Back > 0 && was.Back >= was.Amount
-		after.RefundedAt = time.Time{}
+		after, isBack := refundedOf(was), was.Back > 0 && was.Back >= was.Amount
+		if after.RefundedAt = (time.Time{}); was.Sent.State == sale.SentUnknown {
+			after.Sent = was.Sent.NotSent()
+		}
 		if a.V >= was.MoneyVersion { // or else a restore has made the account older
-			after = after.Apply(a, was.Amount, was.Currency, l.now())
+			after.Returned = after.Apply(a, was.Amount, was.Currency, l.now())
 			isBack = !after.RefundedAt.IsZero()
 		}
 		if isBack {
 			return was, false, sale.Refuse(sale.Conflicting, "the provider says that the money is back")
 		}
-		w, err := l.writeReturned(ctx, key, saleID, was.Returned, after, others)
+		w, err := l.writeReturned(ctx, key, saleID, refundedOf(was), after, others)
 		if err != nil {
 			return sale.Refund{}, false, err
 		}

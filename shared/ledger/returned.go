@@ -100,9 +100,10 @@ func (l *Ledger) applyAccount(ctx context.Context, a sale.Account, g table.Guard
 
 func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guard) (applied, error) {
 	key := table.RefundKey(g.SaleID, a.Payment)
-	var was sale.Returned
+	var was refunded
 	for left := l.table.UpTo(table.MaxTries); ; {
-		w, err := l.writeReturned(ctx, key, g.SaleID, was, was.Apply(a, g.Amount, g.Currency, l.now()), nil)
+		after := refunded{was.Apply(a, g.Amount, g.Currency, l.now()), was.After(a)}
+		w, err := l.writeReturned(ctx, key, g.SaleID, was, after, nil)
 		if err != nil || w.it == nil {
 			return applied{}, err
 		}
@@ -110,7 +111,7 @@ func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guar
 		if err != nil {
 			return applied{}, sale.AsInternal(err)
 		}
-		if was = refund.Returned; w.isDone || was.MoneyVersion >= a.V {
+		if was = refundedOf(refund); w.isDone || was.MoneyVersion >= a.V {
 			return applied{refund: &refund, isNew: w.isDone}, nil
 		}
 		if !left.Again(ctx) {
@@ -119,6 +120,14 @@ func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guar
 	}
 }
 
+// refunded is what writes onto a refund due compare and change: what its account says, and what was sent.
+type refunded struct {
+	sale.Returned
+	sale.Sent
+}
+
+func refundedOf(r sale.Refund) refunded { return refunded{r.Returned, r.Sent} }
+
 // written is what became of a write onto a refund. it is the refund as it is then, nil if there is none. unsure: the
 // write was refused, perhaps because of an earlier try without an answer.
 type written struct {
@@ -126,15 +135,17 @@ type written struct {
 	isDone, unsure bool
 }
 
-// writeReturned writes onto a refund what is known of its money, if it still says what it was, and others with it. A
+// writeReturned writes onto a refund what is known of its money and what was sent, if it still says what it was, and others with it. A
 // refund that is due again is noted in its sale's listing in the same transaction, because a count may have forgotten
 // it.
 func (l *Ledger) writeReturned(
-	ctx context.Context, key table.Item, saleID string, was, after sale.Returned, others table.Item,
+	ctx context.Context, key table.Item, saleID string, was, after refunded, others table.Item,
 ) (written, error) {
-	const is = "attribute_exists(pk)"
+	update := func(others table.Item) table.Update {
+		return table.UpdateRefund(key, was.Returned, after.Returned, was.Sent, after.Sent, others)
+	}
 	if was.IsDue() || !after.IsDue() {
-		u := table.UpdateReturned(key, is, was, after, others)
+		u := update(others)
 		u.Return = types.ReturnValueAllNew
 		it, unsure, err := l.table.UpdateWithin(ctx, table.MaxTries, u)
 		if refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err); isRefused {
@@ -144,10 +155,10 @@ func (l *Ledger) writeReturned(
 	}
 	now := table.Millis(l.now())
 	again := table.With(table.Item{"again": now}, others)
-	actions := []types.TransactWriteItem{l.table.Action(table.UpdateReturned(key, is, was, after, again))}
+	actions := []types.TransactWriteItem{l.table.Action(update(again))}
 	if saleID != "" {
 		actions = append(actions, l.table.Action(table.Update{
-			Key: table.ListingKey(saleID), Expr: "SET #refundAt = :now", If: is, Values: table.Item{":now": now},
+			Key: table.ListingKey(saleID), Expr: "SET #refundAt = :now", If: "attribute_exists(pk)", Values: table.Item{":now": now},
 		}))
 	}
 	reasons, err := l.table.RetryTransaction(ctx, actions...)

@@ -36,10 +36,11 @@ type Sending struct {
 	EndedAt   time.Time
 }
 
-// SendingScope has at most one of these; none is every sale, and the payments of unknown orders.
+// SendingScope has a sale, a group or payments; nothing is every sale, and the payments of unknown orders.
 type SendingScope struct {
 	SaleID   string        `json:"saleId,omitempty"`
 	Group    string        `json:"group,omitempty"`
+	Sales    []string      `json:"sales,omitempty"` // of the group, when it was pressed, in their order
 	Payments []SalePayment `json:"payments,omitempty"`
 }
 

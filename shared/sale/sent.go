@@ -195,10 +195,18 @@ func (t Sent) StillUnknown(code, words string) Sent {
 // After returns what is known once the account was applied: the failure of the refund that was accepted makes it due.
 func (t Sent) After(a Account) Sent {
 	if t.State == SentAccepted && t.Refund != "" && a.Refunds[t.Refund].State == RefundFailed {
-		return t.Freed("", "")
+		t = t.Freed(RefundHasFailed, "")
+		t.State = SentRefused
 	}
 	return t
 }
+
+// RefundHasFailed is the code of a refund that was accepted and has failed.
+const RefundHasFailed = "refund-failed"
+
+// NotSent returns what is known once a person has seen at the provider that nothing was sent: the next press sends it
+// under another id.
+func (t Sent) NotSent() Sent { return Sent{Tries: t.Tries + 1} }
 
 // CanMark reports whether a person may say what became of the refund: not while an answer or a report will. At a provider
 // that cannot be asked, a person looks there, once no call is under way.

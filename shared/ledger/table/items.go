@@ -313,6 +313,7 @@ func ReadRefund(it Item) (sale.Refund, error) {
 
 		Returned: r.returned(), RefundedBy: r.OptionalText("refundedBy"),
 		UnmarkedBy: r.OptionalText("unmarkedBy"), UnmarkNote: r.OptionalText("unmarkNote"),
+		Again: r.OptionalTime("again"), Sent: r.sent(),
 	}, r.Err
 }
 

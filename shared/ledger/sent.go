@@ -1,0 +1,76 @@
+package ledger
+
+import (
+	"context"
+
+	"flashsale/shared/ledger/table"
+	"flashsale/shared/sale"
+)
+
+// TakeRefund takes a refund for a sending, which is then unknown, before its provider at that account is asked: see
+// sale.Refund.TakenBy. It returns the refund as it is then, and false if it is not as it was read: somebody else has it,
+// has marked it, or a report has come. Whoever has it may call until its lease ends. It fails with sale.Busy, and then
+// may have taken it, or sale.Internal.
+func (l *Ledger) TakeRefund(
+	ctx context.Context, r sale.Refund, s *sale.Sending, account string,
+) (sale.Refund, bool, error) {
+	was := refundedOf(r)
+	after := refunded{r.Returned, r.TakenBy(s, account, l.millis())}
+	w, err := l.writeReturned(ctx, table.RefundKey(r.SaleID, r.Payment), r.SaleID, was, after, nil)
+	if err != nil || w.it == nil {
+		return r, false, err
+	}
+	now, err := table.ReadRefund(w.it)
+	return now, err == nil && (w.isDone || w.unsure && now.Sent == after.Sent), sale.AsInternal(err)
+}
+
+// NoteSent notes what has become of a refund that was taken, unless somebody else has taken it since, and returns it as it
+// is then. First it records what the provider has said of money, as ReportMoney does: an accepted refund that has failed
+// since is due again. It fails with sale.Busy or sale.Internal, and then the refund is unknown until its next try.
+func (l *Ledger) NoteSent(
+	ctx context.Context, taken sale.Refund, after sale.Sent, money []sale.MoneyReport,
+) (sale.Refund, error) {
+	for _, m := range money {
+		if err := m.Check(l.now()); err != nil {
+			return taken, sale.AsInternal(err)
+		}
+		if _, err := l.ReportMoney(ctx, m); err != nil {
+			return taken, err
+		}
+	}
+	key, accountKey := table.RefundKey(taken.SaleID, taken.Payment), table.AccountKey(taken.Payment)
+	was, unsure := taken, false
+	var account sale.Account
+	for left, isRead := l.table.UpTo(table.MaxTries), len(money) == 0 && after.State != sale.SentAccepted; ; isRead = false {
+		if !isRead {
+			stored, err := l.table.GetAll(ctx, []table.Item{key, accountKey})
+			if err == nil {
+				was, err = table.ReadRefund(stored[table.IdentityOf(key)])
+			}
+			if err == nil {
+				account, err = table.ReadAccount(taken.Payment, stored[table.IdentityOf(accountKey)])
+			}
+			if err != nil {
+				return taken, sale.AsInternal(err)
+			}
+		}
+		now := refunded{was.Returned, after.After(account)}
+		switch {
+		case was.Sent == now.Sent && unsure, was.Sent != taken.Sent:
+			return was, nil
+		case account.V > 0 && account.V >= was.MoneyVersion: // or else a restore has made the account older
+			now.Returned = was.Apply(account, was.Amount, was.Currency, l.now())
+		}
+		w, err := l.writeReturned(ctx, key, taken.SaleID, refundedOf(was), now, nil)
+		if err != nil {
+			return taken, err
+		}
+		if w.isDone {
+			was, err = table.ReadRefund(w.it)
+			return was, sale.AsInternal(err)
+		}
+		if unsure = unsure || w.unsure; !left.Again(ctx) {
+			return taken, errRefundChanges
+		}
+	}
+}
