@@ -24,7 +24,7 @@ func TestTheLedgerOverAFakeFullOfContention(t *testing.T) {
 	ledgertest.RunInVirtualTime(t, func(*testing.T) ledgertest.Engine {
 		db := newDB()
 		db.Fault = dynamotest.Rates{Conflict: 0.05, Throttle: 0.02, Unprocessed: 0.2}.Seeded(7)
-		return ledgertest.Engine{API: db, Table: table}
+		return ledgertest.Engine{API: db, Table: table, Contended: true}
 	})
 }
 

@@ -74,12 +74,8 @@ type applied struct {
 // has paid, and then onto a refund due that came meanwhile; each unless it knows as much already. It notes in the
 // account what its events need: the sale and the order of the payment.
 func (l *Ledger) applyAccount(ctx context.Context, a sale.Account, g table.Guard) (done applied, err error) {
-	if !a.IsKnown {
-		known := a
-		known.SaleID, known.OrderID = g.SaleID, g.OrderID
-		if err := l.table.Update(ctx, table.UpdateKnown(known)); err != nil {
-			return done, err
-		}
+	if err := l.setKnown(ctx, a, g); err != nil {
+		return done, err
 	}
 	done, err = l.applyToRefund(ctx, a, g)
 	switch {
@@ -96,6 +92,15 @@ func (l *Ledger) applyAccount(ctx context.Context, a sale.Account, g table.Guard
 		err = errRefundHidden
 	}
 	return done, err
+}
+
+// setKnown notes in the account of a known payment its sale and order, unless it has them.
+func (l *Ledger) setKnown(ctx context.Context, a sale.Account, g table.Guard) error {
+	if a.IsKnown {
+		return nil
+	}
+	a.SaleID, a.OrderID = g.SaleID, g.OrderID
+	return l.table.Update(ctx, table.UpdateKnown(a))
 }
 
 func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guard) (applied, error) {

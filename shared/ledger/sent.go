@@ -25,21 +25,18 @@ func (l *Ledger) TakeRefund(
 }
 
 // NoteSent notes what has become of a refund that was taken, unless somebody else has taken it since, and returns it as it
-// is then. First it records what the provider has said of money, as ReportMoney does: an accepted refund that has failed
-// since is due again. It fails with sale.Busy or sale.Internal, and then the refund is unknown until its next try.
+// is then. First it records what the provider has said of money, like ReportMoney, but of a payment with a refund due it
+// needs no right to orders and claims. An accepted refund that has failed since is due again. It fails with sale.Busy or sale.Internal, and then the refund is unknown until its next try.
 func (l *Ledger) NoteSent(
 	ctx context.Context, taken sale.Refund, after sale.Sent, money []sale.MoneyReport,
 ) (sale.Refund, error) {
 	for _, m := range money {
-		if err := m.Check(l.now()); err != nil {
-			return taken, sale.AsInternal(err)
-		}
-		if _, err := l.ReportMoney(ctx, m); err != nil {
+		if err := l.takeAnswer(ctx, m); err != nil {
 			return taken, err
 		}
 	}
 	key, accountKey := table.RefundKey(taken.SaleID, taken.Payment), table.AccountKey(taken.Payment)
-	was, unsure := taken, false
+	was := taken
 	var account sale.Account
 	for left, isRead := l.table.UpTo(table.MaxTries), len(money) == 0 && after.State != sale.SentAccepted; ; isRead = false {
 		if !isRead {
@@ -55,11 +52,14 @@ func (l *Ledger) NoteSent(
 			}
 		}
 		now := refunded{was.Returned, after.After(account)}
-		switch {
-		case was.Sent == now.Sent && unsure, was.Sent != taken.Sent:
-			return was, nil
-		case account.V > 0 && account.V >= was.MoneyVersion: // or else a restore has made the account older
+		if account.V > 0 && account.V >= was.MoneyVersion { // or else a restore has made the account older
 			now.Returned = was.Apply(account, was.Amount, was.Currency, l.now())
+		}
+		if was.Sent != taken.Sent { // somebody else has it: what the account says is for the refund all the same
+			now.Sent = was.Sent.After(account)
+		}
+		if now == refundedOf(was) {
+			return was, nil
 		}
 		w, err := l.writeReturned(ctx, key, taken.SaleID, refundedOf(was), now, nil)
 		if err != nil {
@@ -69,8 +69,28 @@ func (l *Ledger) NoteSent(
 			was, err = table.ReadRefund(w.it)
 			return was, sale.AsInternal(err)
 		}
-		if unsure = unsure || w.unsure; !left.Again(ctx) {
+		if !left.Again(ctx) {
 			return taken, errRefundChanges
 		}
 	}
+}
+
+// takeAnswer records in its account what a provider has said of money of a payment with a refund due. What follows from
+// it is applied by the caller.
+func (l *Ledger) takeAnswer(ctx context.Context, m sale.MoneyReport) error {
+	if err := m.Check(l.now()); err != nil {
+		return sale.AsInternal(err)
+	}
+	stored, guard, err := l.readAccount(ctx, m.PaymentID())
+	switch {
+	case err != nil:
+		return err
+	case guard == nil:
+		return errRefundHidden
+	}
+	account, _, err := l.takeReport(ctx, m, stored, guard)
+	if err != nil {
+		return err
+	}
+	return l.setKnown(ctx, account, *guard)
 }

@@ -18,7 +18,7 @@ type Sent struct {
 	Tries int64
 	// At is when the id was first sent.
 	At time.Time
-	// Lease is until when only the call that took the refund may send it. It outlasts the call: LeaseFor.
+	// Lease is until when nobody else may send it: it outlasts the call, also one that ended without an answer.
 	Lease time.Time
 	// By is the id of the Sending that has sent it last.
 	By string
@@ -185,10 +185,9 @@ func (t Sent) Accepted(refund string) Sent {
 	return t
 }
 
-// StillUnknown returns what is known after a call without an answer: the next one need not wait for the lease, because
-// this one is over.
+// StillUnknown returns what is known after a call without an answer. Its lease stays: the request may still be under way.
 func (t Sent) StillUnknown(code, words string) Sent {
-	t.Code, t.Words, t.Lease = SentText(code), SentText(words), time.Time{}
+	t.Code, t.Words = SentText(code), SentText(words)
 	return t
 }
 
@@ -216,7 +215,7 @@ func (r *Refund) CanMark(now time.Time) bool {
 	case SentAccepted:
 		return false
 	case SentUnknown:
-		return !rule.CanAsk && !now.Before(r.Sent.Lease) && now.Sub(r.Sent.At) >= LeaseFor
+		return !rule.CanAsk && !now.Before(r.Sent.Lease)
 	}
 	return true
 }

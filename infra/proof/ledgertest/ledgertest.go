@@ -24,6 +24,8 @@ type Engine struct {
 	// OneIn, if it is more than 1, is how many of the many interleavings of a behaviour one is tried of. Which ones there
 	// are is up to the ledger: all of them are tried over the fake, and over an engine some, because its calls take longer.
 	OneIn int
+	// Contended: calls are refused at random. Where interleavings are counted by their writes, they are tried elsewhere.
+	Contended bool
 }
 
 // Run runs the whole suite; each behaviour gets an engine of its own.
@@ -57,7 +59,7 @@ func behaviours() map[string]func(*testing.T, *World) {
 	for _, group := range []map[string]func(*testing.T, *World){
 		creating, adding, withdrawing, editing, describing, changingConcurrently, trailing, grouping, versions,
 		purchasing, units, unitsAfter, confirming, resending, reading, auditing, draining,
-		paying, refunding, reportingMoney, releasing, extending, late, recalling, recallingPayments, cancelling, publishing,
+		paying, refunding, reportingMoney, sending, releasing, extending, late, recalling, recallingPayments, cancelling, publishing,
 		entering, rolling, calling, beginnings(), turning, editingDraws, combining,
 		findingAPerson, erasing, archiving, replaying, replayingPayments,
 	} {

@@ -1,0 +1,386 @@
+package ledgertest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// presses is a press of kim's for that many refunds of the sale, as they are due now.
+func (w *World) presses(id string, count int64, scope sale.SendingScope) sale.Sending {
+	w.T.Helper()
+	s := sale.Sending{
+		ID: sale.SendingID(w.Now(), id), Scope: scope, AsOf: w.Now(), Count: count, Sums: map[string]int64{"CNY": count * 199900},
+		Author: sale.Author{Actor: "kim", Note: "recalled"},
+	}
+	w.Succeeds(nil, s.Check(w.Now()))
+	begun, isNew, err := w.Environment().BeginSending(w.Ctx, s)
+	w.Succeeds(nil, err)
+	check(w.T, isNew, "%s had begun before", id)
+	return begun
+}
+
+// dueOf makes a refund due of a payment of an unknown order, and returns it.
+func (w *World) dueOf(provider string, n int) sale.Refund {
+	w.T.Helper()
+	p := PaymentOf(0, fmt.Sprintf("%06dx", n))
+	p.Provider = provider
+	w.Settles(p)
+	return w.refundOf(p.ID())
+}
+
+func (w *World) refundOf(payment string) sale.Refund {
+	w.T.Helper()
+	page, _, _, err := w.Ledger.RefundPage(w.Ctx, "", strings.TrimSuffix(payment, "x"), 1)
+	if err != nil || len(page) != 1 || page[0].Payment != payment {
+		w.T.Fatalf("got %+v (%v), want the refund of %s", page, err, payment)
+	}
+	return page[0]
+}
+
+// onARefund are what may happen to a refund due, which was taken by the first sending where an answer is noted.
+func (w *World) onARefund(l *ledger.Ledger, what string, taken sale.Refund, sendings [2]sale.Sending) {
+	w.T.Helper()
+	w.Pass(time.Second)
+	r := w.refundOf(taken.Payment)
+	kind, of, _ := strings.Cut(what, " ")
+	_, reference, _ := strings.Cut(r.Payment, "#")
+	var err error
+	report := func(r sale.MoneyReport) {
+		r.Provider = "adyen"
+		_, err = l.ReportMoney(w.Ctx, r)
+	}
+	switch kind {
+	case "take":
+		s := sendings[0]
+		if of == "2" {
+			s = sendings[1]
+		}
+		if step := r.Step(&s, w.Now()); step != sale.SendNew && step != sale.SendAgain && step != sale.SendAsk {
+			return
+		}
+		_, _, err = l.TakeRefund(w.Ctx, r, &s, "acct")
+	case "accept":
+		_, err = l.NoteSent(w.Ctx, taken, taken.Sent.Accepted("b"), nil)
+	case "done":
+		done := halves(reference, "done b 2")
+		done.Provider = "adyen"
+		_, err = l.NoteSent(w.Ctx, taken, taken.Sent.Accepted("b"), []sale.MoneyReport{done})
+	case "refuse":
+		_, err = l.NoteSent(w.Ctx, taken, taken.Sent.Refused(sale.SendingRule{AfterRefusal: true}, "no-balance", "Top up."), nil)
+	case "mark":
+		err = l.MarkRefunds(w.Ctx, "", []string{r.Payment}, "kim")[0].Err
+	case "unmark":
+		_, _, err = l.UnmarkRefund(w.Ctx, "", r.Payment, "kim", "no")
+	case "lost", "won":
+		report(disputed(reference, sale.DisputeState(kind), 1))
+	default:
+		report(halves(reference, of))
+	}
+	if err != nil && sale.CodeOf(err) != sale.Conflicting {
+		w.T.Errorf("%s: %v", what, err)
+	}
+}
+
+// saysOf is all that a refund due says, but for instants and the id.
+func saysOf(r sale.Refund) string {
+	isLeased := !r.Sent.Lease.IsZero()
+	r.Sent.At, r.Sent.Lease, r.Sent.ID = time.Time{}, time.Time{}, ""
+	return fmt.Sprintf("%+v, leased: %t, back %d, failed %d, stuck %t, disputed %q, marked %t by %q, taken back by %q",
+		r.Sent, isLeased, r.Back, r.Failures, r.Stuck, r.Disputed, !r.RefundedAt.IsZero(), r.RefundedBy, r.UnmarkedBy)
+}
+
+var sending = map[string]func(*testing.T, *World){
+	// An Adyen payment, because of it a person may say what became of it.
+	"two that write what became of a refund that is sent do so one after the other": func(t *testing.T, w *World) {
+		if w.Engine.Contended {
+			return
+		}
+		due := 0
+		sendings := [2]sale.Sending{w.presses("one", 3000, sale.SendingScope{}), w.presses("two", 3000, sale.SendingScope{})}
+		for i := range sendings {
+			sendings[i].AsOf = w.Now().Add(10_000 * time.Hour)
+		}
+		firsts := []string{"take 1", "accept", "done", "refuse", "mark", "unmark", "report failed b 2", "report done b 2", "report failed c 1", "lost"}
+		for _, before := range []string{"", "take 1", "take 1,late", "take 1,late,mark", "take 1,refuse", "take 1,accept", "take 1,report stuck b 2"} {
+			for _, first := range firsts {
+				for _, second := range append([]string{"take 2", "won", "report stuck b 2"}, firsts...) {
+					isTaken := strings.HasPrefix(before, "take")
+					isNote := func(what string) bool { return slices.Contains([]string{"accept", "done", "refuse"}, what) }
+					if (isNote(first) || isNote(second)) && (!isTaken || strings.Contains(before, "refuse") || strings.Contains(before, "accept")) {
+						continue // there is no answer to note
+					}
+					run := func(n int) (says string, writes int) {
+						due++
+						taken := w.dueOf("adyen", due)
+						for what := range strings.SplitSeq(before, ",") {
+							switch what {
+							case "":
+							case "late":
+								w.Pass(sale.LeaseFor)
+							default:
+								w.onARefund(w.Environment(), what, taken, sendings)
+							}
+							if what == "take 1" {
+								taken = w.refundOf(taken.Payment)
+							}
+						}
+						order := []string{first, second}
+						if n < 0 {
+							order = []string{second, first}
+						}
+						if n == -2 { // whoever takes is told that it is too late, and does not try again
+							order = order[:1]
+						}
+						overtakes := once(func() { w.onARefund(w.Environment(), second, taken, sendings) })
+						l := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+							if op == "UpdateItem" || op == "TransactWriteItems" {
+								if writes++; writes == n {
+									overtakes()
+								}
+							}
+							return call()
+						})
+						for i, what := range order {
+							if n > 0 && i == 1 {
+								overtakes()
+								continue
+							}
+							w.onARefund(l, what, taken, sendings)
+						}
+						return saysOf(w.refundOf(taken.Payment)), writes
+					}
+					if w.leavesOut() {
+						continue
+					}
+					inOrder, writes := run(0)
+					turned, _ := run(-1)
+					alone := turned
+					if strings.HasPrefix(first, "take") {
+						alone, _ = run(-2)
+					}
+					for n := range writes {
+						got, _ := run(n + 1)
+						check(t, got == inOrder || got == turned || got == alone, "after %q, %q before write %d of %q:\ngot  %s\nwant %s\nor   %s",
+							before, second, n+1, first, got, inOrder, turned)
+					}
+				}
+			}
+		}
+	},
+	"a refund is sent under one id until it is known what became of it, and under the next one after a refusal or a failure": func(t *testing.T, w *World) {
+		s := w.presses("one", 9, sale.SendingScope{})
+		takes := func(r sale.Refund) sale.Refund {
+			t.Helper()
+			taken, isTaken, err := w.Environment().TakeRefund(w.Ctx, r, &s, "live")
+			want := sale.Sent{State: sale.SentUnknown, ID: taken.Sent.ID, Tries: r.Sent.Tries, At: w.Now(), Lease: w.Now().Add(sale.LeaseFor), By: s.ID, Account: "live"}
+			if r.Sent.State == sale.SentUnknown {
+				want.At, want.Code, want.Words = r.Sent.At, r.Sent.Code, r.Sent.Words
+			}
+			check(t, isTaken && err == nil && taken.Sent == want && len(want.ID) == 32, "got %+v, %t (%v), want %+v", taken.Sent, isTaken, err, want)
+			return taken
+		}
+		notes := func(r sale.Refund, after sale.Sent, money ...sale.MoneyReport) sale.Refund {
+			t.Helper()
+			w.Pass(time.Minute)
+			noted, err := w.Environment().NoteSent(w.Ctx, r, after, money)
+			w.Succeeds(nil, err)
+			check(t, noted == w.refundOf(r.Payment), "got %+v, want it as it is stored", noted)
+			return noted
+		}
+		ids := map[string]string{}
+		for i, tt := range []struct{ provider, want string }{ // which tries have the id of the first, a refusal and a failure between them
+			{"stripe", "abc"}, {"wechat-pay", "aab"}, {"alipay", "aaa"}, {"adyen", "abc"},
+		} {
+			r := w.dueOf(tt.provider, i)
+			rule, _ := sale.SendingRuleOf(r.Payment)
+			report := halves(fmt.Sprintf("%06dx", i), "failed b 2")
+			report.Provider = tt.provider
+			got, letters := "", map[string]string{}
+			tells := func(taken sale.Refund) sale.Refund {
+				if letters[taken.Sent.ID] == "" {
+					check(t, ids[taken.Sent.ID] == "", "the id is that of a request for %s, too", ids[taken.Sent.ID])
+					ids[taken.Sent.ID], letters[taken.Sent.ID] = r.Payment, string(rune('a'+len(letters)))
+				}
+				got += letters[taken.Sent.ID]
+				return taken
+			}
+			taken := tells(takes(r))
+			again := takes(notes(taken, taken.Sent.StillUnknown("500", "Oops.")))
+			check(t, again.Sent.ID == taken.Sent.ID, "it is repeated under another id")
+			r = notes(again, again.Sent.Refused(rule, "no-balance", "Top up."))
+			check(t, r.Sent.State == sale.SentRefused && r.Sent.Code == "no-balance" && r.Sent.Words == "Top up." && r.IsDue(), "got %+v", r)
+			taken = tells(takes(r))
+			r = notes(taken, taken.Sent.Accepted("b"), report) // which it has failed meanwhile
+			check(t, r.Sent.State == sale.SentRefused && r.Sent.Code == sale.RefundHasFailed && r.Failures == 1, "got %+v", r)
+			taken = tells(takes(r))
+			r = notes(taken, taken.Sent.Accepted("c"))
+			check(t, r.Sent == sale.Sent{State: sale.SentAccepted, ID: taken.Sent.ID, Tries: taken.Sent.Tries, At: taken.Sent.At, By: s.ID, Account: "live", Refund: "c"},
+				"got %+v", r.Sent)
+			check(t, got == tt.want, "%s: got ids %s, want %s", tt.provider, got, tt.want)
+			report.Refund.ID = "c"
+			w.Reports(report)
+			r = w.refundOf(r.Payment)
+			check(t, r.Sent.Code == sale.RefundHasFailed && r.Sent.State == sale.SentRefused && r.Failures == 2, "it has failed: got %+v", r)
+		}
+	},
+	"what was sent is not marked by hand, but for what nobody can ask a provider about": func(t *testing.T, w *World) {
+		s := w.presses("one", 9, sale.SendingScope{})
+		for i, provider := range []string{"stripe", "adyen"} {
+			r := w.dueOf(provider, i)
+			tells := func(wantMark, wantUnmark string) {
+				t.Helper()
+				before := w.refundOf(r.Payment)
+				m := w.Environment().MarkRefunds(w.Ctx, "", []string{r.Payment}, "kim")[0]
+				got := string(sale.CodeOf(m.Err))
+				if got == "" && m.Marked {
+					got = "marked"
+				}
+				check(t, got == wantMark, "%s is %q, marked: got %q, want %q", r.Payment, before.Sent.State, got, wantMark)
+				after, done, err := w.Environment().UnmarkRefund(w.Ctx, "", r.Payment, "kim", "wrong")
+				if got = string(sale.CodeOf(err)); done {
+					got = "unmarked"
+				}
+				check(t, got == wantUnmark && (err != nil || after == w.refundOf(r.Payment)), "%s is %q, unmarked: got %q, want %q", r.Payment, before.Sent.State, got, wantUnmark)
+			}
+			taken, _, err := w.Environment().TakeRefund(w.Ctx, r, &s, "live")
+			w.Succeeds(nil, err)
+			tells(string(sale.Conflicting), string(sale.Conflicting))
+			w.Succeeds(w.Environment().NoteSent(w.Ctx, taken, taken.Sent.StillUnknown("", ""), nil))
+			tells(string(sale.Conflicting), string(sale.Conflicting)) // the call may still be under way
+			w.Pass(sale.LeaseFor)
+			if provider == "stripe" {
+				tells(string(sale.Conflicting), string(sale.Conflicting))
+				continue
+			}
+			tells("marked", "unmarked")
+			r = w.refundOf(r.Payment)
+			check(t, r.Sent == sale.Sent{Tries: 1} && r.UnmarkNote == "wrong" && r.IsDue(), "got %+v, want it due, and sent under another id", r)
+			again, _, err := w.Environment().TakeRefund(w.Ctx, r, &s, "live")
+			w.Succeeds(nil, err)
+			w.Succeeds(w.Environment().NoteSent(w.Ctx, again, again.Sent.Accepted("b"), nil))
+			w.Pass(sale.LeaseFor)
+			tells(string(sale.Conflicting), "")
+			check(t, again.Sent.ID != taken.Sent.ID, "the id is the same")
+		}
+	},
+	"a sending begins once, goes on while it is neither stopped nor over, and forgets nothing that it has done": func(t *testing.T, w *World) {
+		w.Pass(time.Hour)
+		first := w.presses("one", 2, sale.SendingScope{SaleID: "moutai"})
+		w.Pass(time.Minute)
+		second := w.presses("two", 3, sale.SendingScope{Payments: []sale.SalePayment{{SaleID: "moutai", Payment: "stripe#pi_1"}}})
+		again, isNew, err := w.Environment().BeginSending(w.Ctx, first)
+		check(t, !isNew && err == nil && fmt.Sprint(again) == fmt.Sprint(first), "pressed again got %+v, new: %t (%v)", again, isNew, err)
+		other := first
+		other.Count++
+		w.Refused(sale.Conflicting, errOf2(w.Environment().BeginSending(w.Ctx, other)))
+		has := func(want ...sale.Sending) {
+			t.Helper()
+			all, err := w.Environment().Sendings(w.Ctx)
+			check(t, err == nil && fmt.Sprint(all) == fmt.Sprint(want), "got %+v (%v), want %+v", all, err, want)
+		}
+		has(second, first)
+		now := first
+		now.Taken, now.SaleID, now.After, now.Amounts = 1, "moutai", "stripe#pi_1", map[string]int64{"CNY": 199900}
+		now.Halted, now.NextAt = map[string]sale.Halt{"stripe": {Code: "no-key", Words: "No.", At: w.Now()}}, w.Now()
+		saves := func(l *ledger.Ledger, was, now sale.Sending, want bool, why string) {
+			t.Helper()
+			done, err := l.SaveSending(w.Ctx, was, now)
+			check(t, done == want && err == nil, "%s: got %t (%v), want %t", why, done, err, want)
+		}
+		saves(w.forgetting("UpdateItem"), first, now, true, "its first answer is lost")
+		saves(w.Environment(), first, now, false, "another run has gone on")
+		over := now
+		over.EndedAt = w.Now()
+		stops := func(l *ledger.Ledger, id string, want bool, why string) sale.Sending {
+			t.Helper()
+			s, done, err := l.StopSending(w.Ctx, id, "lee")
+			check(t, done == want && err == nil, "%s: got %t (%v), want %t", why, done, err, want)
+			return s
+		}
+		saves(w.overtaken("UpdateItem", func() { stops(w.Environment(), first.ID, true, "it goes on") }), now, over, false, "it was stopped")
+		stopped := stops(w.Environment(), first.ID, false, "it was stopped before")
+		check(t, stopped.StoppedBy == "lee" && stopped.StoppedAt.Equal(w.Now()) && stopped.EndedAt.IsZero() && stopped.Taken == 1, "got %+v", stopped)
+		now.StoppedBy, now.StoppedAt = "lee", stopped.StoppedAt
+		w.Pass(time.Minute)
+		third := w.presses("three", 1, sale.SendingScope{})
+		over = third
+		over.EndedAt = w.Now()
+		saves(w.Environment(), third, over, true, "it has nothing to do")
+		stops(w.Environment(), third.ID, false, "it is over")
+		stops(w.forgetting("UpdateItem"), second.ID, true, "its first answer is lost")
+		second.StoppedBy, second.StoppedAt = "lee", w.Now()
+		has(over, second, now)
+		one, err := w.Environment().Sending(w.Ctx, first.ID)
+		check(t, err == nil && fmt.Sprint(one) == fmt.Sprint(now), "got %+v (%v), want %+v", one, err, now)
+		for _, id := range []string{"none", sale.SendingID(w.Now(), "four")} {
+			w.Refused(sale.OrderNotFound, errOf(w.Environment().Sending(w.Ctx, id)))
+			_, _, err = w.Environment().StopSending(w.Ctx, id, "lee")
+			w.Refused(sale.OrderNotFound, err)
+			_, err = w.Environment().SaveSending(w.Ctx, sale.Sending{ID: id}, sale.Sending{ID: id, EndedAt: w.Now()})
+			w.hasNoItem("SENDS", id)
+		}
+		w.Pass(sale.SendingsFor + time.Minute)
+		has()
+	},
+	"a sending reads each refund of its scope once, page by page": func(t *testing.T, w *World) {
+		for i, saleID := range []string{"a", "b", "c"} {
+			w.openIn("sizes", saleID, 1)
+			for n := range 3 {
+				p := PaymentOf(w.orderedIn(saleID, fmt.Sprintf("u%d%d", i, n)), fmt.Sprintf("first_%d%d", i, n))
+				p.SaleID = saleID
+				w.Settles(p)
+				if p.Reference = fmt.Sprintf("pi_%d%d", i, n); saleID != "c" {
+					w.Settles(p)
+				}
+			}
+		}
+		w.Settles(PaymentOf(0, "pi_x"))
+		for _, tt := range []struct {
+			scope sale.SendingScope
+			want  string
+		}{
+			{sale.SendingScope{}, "pi_x pi_00 pi_01 pi_02 pi_10 pi_11 pi_12"},
+			{sale.SendingScope{SaleID: "b"}, "pi_10 pi_11 pi_12"},
+			{sale.SendingScope{SaleID: "c"}, ""},
+			{sale.SendingScope{Group: "sizes"}, "pi_00 pi_01 pi_02 pi_10 pi_11 pi_12"},
+			{sale.SendingScope{Payments: []sale.SalePayment{{SaleID: "b", Payment: "stripe#pi_11"}, {Payment: "stripe#pi_x"}, {SaleID: "a", Payment: "stripe#no"}, {SaleID: "b", Payment: "stripe#pi_11"}}}, "pi_11 pi_x"},
+		} {
+			w.Pass(time.Second)
+			s := w.presses("all", 9, tt.scope)
+			var got []string
+			for pages := 1; ; pages++ {
+				page, err := w.Environment().SendingPage(w.Ctx, &s, 2)
+				w.Succeeds(nil, err)
+				for _, r := range page.Refunds {
+					got = append(got, strings.TrimPrefix(r.Payment, "stripe#"))
+				}
+				if s.SaleID, s.After = page.SaleID, page.After; page.IsLast || pages > 9 {
+					break
+				}
+			}
+			check(t, strings.Join(got, " ") == tt.want, "%+v: got %q, want %q", tt.scope, got, tt.want)
+		}
+		w.Refused(sale.GroupNotFound, errOf2(w.Environment().BeginSending(w.Ctx, sale.Sending{ID: sale.SendingID(w.Now(), "x"), Scope: sale.SendingScope{Group: "none"}})))
+	},
+}
+
+// forgetting is an environment in which the first answer of an operation is lost.
+func (w *World) forgetting(operation string) *ledger.Ledger {
+	isLost := false
+	return w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+		out, err := call()
+		if op == operation && err == nil && !isLost {
+			isLost = true
+			return nil, errDead
+		}
+		return out, err
+	})
+}
+
+func errOf2[A, B any](_ A, _ B, err error) error { return err }
