@@ -21,7 +21,7 @@ endif
 BUILD := .build
 HOST := $(BUILD)/host
 FLASHSALE := $(BUILD)/bin/flashsale
-FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction OperateFunction ReconcileFunction ReleaseFunction DrawFunction PageFunction PayFunction PublishFunction
+FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction OperateFunction ReconcileFunction ReleaseFunction RefundFunction DrawFunction PageFunction PayFunction PublishFunction
 LOCAL_URL := http://127.0.0.1:$${API_PORT:-3000}
 TELL := bash infra/make/tell.sh
 # All go commands have the same flags, also those that only test, so that they share compiled packages. What no debugger

@@ -43,7 +43,7 @@ var ofErrors = map[string]string{
 	"PurchaseFunction": "FunctionErrorsAlarm", "FinalizeFunction": "FunctionErrorsAlarm", "QueryFunction": "FunctionErrorsAlarm",
 	"ReconcileFunction": "FunctionErrorsAlarm", "PageFunction": "FunctionErrorsAlarm", "PayFunction": "PaymentErrorsAlarm",
 	"ReleaseFunction": "PaymentErrorsAlarm", "DrawFunction": "DrawErrorsAlarm", "PublishFunction": "PublishErrorsAlarm",
-	"OperateFunction": "OperateErrorsAlarm",
+	"OperateFunction": "OperateErrorsAlarm", "RefundFunction": "RefundErrorsAlarm",
 }
 
 // Failed notes that an invocation of a function failed.

@@ -35,7 +35,7 @@ func build(t *testing.T, programs map[string]string) string {
 // functions reads all functions of a template, in a stack with a user pool.
 func functions(t *testing.T, path string, parameters map[string]string) []function {
 	t.Helper()
-	given := map[string]string{"CreateUserPool": "true", "PublishEvents": "true"}
+	given := map[string]string{"CreateUserPool": "true", "PublishEvents": "true", "RefundKeysArn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:refunds-AbC123"}
 	maps.Copy(given, parameters)
 	template, err := preflight.Read(path, "us-east-1", given)
 	if err != nil {

@@ -88,7 +88,7 @@ func report(out io.Writer, w wish, a advice, r course) {
 	}
 	line("QueryFunction", "%s environments, which are not reserved, and %s requests a second on each route (QueryRate); for winners and %s",
 		cli.Thousands(a.queries), cli.Thousands(math.Ceil(a.queryRate)), pageBy)
-	line("account", "%s environments reserved, %d of them for OperateFunction, %d for each of ReconcileFunction, ReleaseFunction and DrawFunction; with those of QueryFunction and %d that cannot be reserved an account quota (concurrent executions) of %s environments is enough",
+	line("account", "%s environments reserved, %d of them for OperateFunction, %d for each of ReconcileFunction, ReleaseFunction, DrawFunction and, if there is one, RefundFunction; with those of QueryFunction and %d that cannot be reserved an account quota (concurrent executions) of %s environments is enough",
 		cli.Thousands(a.reserved()), operators, reconcilers, keptFree, cli.Thousands(a.accountConcurrency()))
 	for _, q := range a.quotas() {
 		line("quota to raise", "%s", q)

@@ -42,9 +42,9 @@ const (
 	perConcurrency = 10
 	// keptFree is the part of the account's concurrency that cannot be reserved.
 	keptFree = 100
-	// operators, reconcilers, releasers and drawers are the reserved concurrency of
-	// OperateFunction, ReconcileFunction, ReleaseFunction and DrawFunction in template.yaml.
-	operators, reconcilers, releasers, drawers = 10, 1, 1, 1
+	// operators, reconcilers, releasers, drawers and refunders are the reserved concurrency of
+	// OperateFunction, ReconcileFunction, ReleaseFunction, DrawFunction and RefundFunction in template.yaml.
+	operators, reconcilers, releasers, drawers, refunders = 10, 1, 1, 1, 1
 )
 
 type wish struct {
@@ -148,7 +148,7 @@ func advise(w wish) advice {
 }
 
 func (a advice) reserved() int {
-	return a.concurrency + a.finalizers + operators + reconcilers + releasers + drawers
+	return a.concurrency + a.finalizers + operators + reconcilers + releasers + drawers + refunders
 }
 
 // accountConcurrency is the quota that the advice needs.

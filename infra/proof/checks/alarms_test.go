@@ -71,6 +71,7 @@ var watchedOnes = []string{
 	"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "purchase purchases not-your-turn", "purchase purchases turn-over", "purchase entries entered", "asked", "declined", "refused", "webhooksFailed", "webhooksRefused", "reconcile unpaid", "pay contradicting",
 	"pay payments ignored-charge", "pay payments ignored-refunded", "pay payments ignored-not-back", "pay payments ignored-disputed", "pay payments ignored-free", "pay payments ignored-unknown",
 	"pay payments refund-failed", "pay payments refund-stuck", "pay payments dispute-open", "pay payments dispute-lost", "pay paidBack", "pay moneyUncounted",
+	"refund refundsHalted", "refund refunds refused", "reconcile refundUnknownSeconds", "reconcile refundAcceptedSeconds",
 	"PublishFunction IteratorAge", "PublishFunction Throttles", "publish events", "EventFailureQueue ApproximateNumberOfMessagesVisible",
 }
 

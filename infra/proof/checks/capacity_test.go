@@ -35,7 +35,7 @@ func TestCapacityIsReservedAndTheTableWarmedByParameters(t *testing.T) {
 
 // reservesOf are the reserves by function. Those of one run at a time are never two; the others are nobody's who reads.
 var reservesOf = map[string]string{
-	"Purchase": "!Ref PurchaseReservedConcurrency", "Finalize": "!Ref FinalizeMaximumConcurrency", "Operate": "10", "Reconcile": "1", "Release": "1", "Draw": "1",
+	"Purchase": "!Ref PurchaseReservedConcurrency", "Finalize": "!Ref FinalizeMaximumConcurrency", "Operate": "10", "Reconcile": "1", "Release": "1", "Draw": "1", "Refund": "1",
 }
 
 // What the opening needs in its first second is purchases.

@@ -36,6 +36,7 @@ everything=(
 	PurchaseProvisionedConcurrency=300 "WarmFrom=cron(45 11 11 11 ? *)" "WarmUntil=cron(0 14 11 11 ? *)"
 	DomainName=shop.example CertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a
 	EligibilityUrl=https://eligible.example PublishEvents=true AlarmEmail=alarms@shop.example MonthlyBudget=200
+	RefundKeysArn=arn:aws:secretsmanager:us-east-1:123456789012:secret:refunds-AbC123
 )
 $python infra/proof/checks/translate.py template.yaml >"$made/defaults.json"
 $python infra/proof/checks/translate.py template.yaml "${everything[@]}" >"$made/everything.json"

@@ -82,6 +82,7 @@ func sample(action string, resource node) string {
 	names := map[string]string{
 		"dynamodb": "table/flashsale-dev-LedgerTable-1", "sqs": "flashsale-dev-OrderQueue", "events": "event-bus/flashsale-dev-orders",
 		"logs": "log-group:flashsale-dev-PayLogGroup-1:*", "lambda": "function:flashsale-dev-PayFunction-1",
+		"secretsmanager": "secret:flashsale-dev-refunds-AbC123",
 	}
 	service, _, _ := strings.Cut(action, ":")
 	if action == "lambda:InvokeFunction" {

@@ -188,7 +188,7 @@ func (w *walk) act(signature *types.Signature, place string) {
 		path, name, _ := strings.Cut(strings.TrimPrefix(v.Type().String(), "*"), "service/")
 		service, operation, _ := strings.Cut(name, ".")
 		operation, isInput := strings.CutSuffix(operation, "Input")
-		action := map[string]string{"sqs": "sqs:" + strings.TrimSuffix(operation, "Batch"), "eventbridge": "events:" + operation, "lambda": "lambda:" + operation, "cloudwatch": "cloudwatch:" + operation}[service]
+		action := map[string]string{"sqs": "sqs:" + strings.TrimSuffix(operation, "Batch"), "eventbridge": "events:" + operation, "lambda": "lambda:" + operation, "cloudwatch": "cloudwatch:" + operation, "secretsmanager": "secretsmanager:" + operation}[service]
 		if action == "lambda:Invoke" {
 			action = "lambda:InvokeFunction"
 		}

@@ -42,6 +42,8 @@ var settings = map[string][][3]string{
 		{"Resources.Front.Condition", "HasFront", "the front is not off by default"},
 		{"Resources.Front.Properties.TemplateURL", frontFile, "the front is another template"},
 		{"Resources.Front.Properties.Parameters.ApiDomainName", "!Sub ${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}", "the front does not reach the API"},
+		{"Resources.RefundFunction.Condition", "HasRefunds", "a function that moves money is there unasked"},
+		{"Resources.RefundFunction.Properties.Environment.Variables.REFUND_PROVIDERS_URL", "", "refunds and keys go to another than the providers"},
 		{"Resources.Alarms.Properties.TemplateURL", alarmsFile, "the alarms are another template"},
 		{"Rules.WithoutAFrontNobodyIsTurnedAway.Assertions.0.Assert.0", "!Ref OriginSecret", "switching the front off turns everybody away"},
 		{"Globals.Function.AutoPublishAliasAllProperties", "true", "a change of a role or a layer publishes no version, unless flashsale stack deploy gives fingerprints"},

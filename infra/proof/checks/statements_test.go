@@ -82,6 +82,8 @@ func serves(f function, action string, target node) bool {
 		return len(buses) == 1 && slices.Contains(f.variables()["EVENT_BUS_NAME"].references(), buses[0])
 	case "cloudwatch":
 		return (action == "cloudwatch:DescribeAlarms" || action == "cloudwatch:GetMetricData") && target.text() == "*"
+	case "secretsmanager":
+		return action == "secretsmanager:GetSecretValue" && id == "RefundKeysArn" && f.id == "RefundFunction"
 	case "lambda":
 		return action == "lambda:InvokeFunction" && strings.HasSuffix(id, ".Alias") && id == f.variables()["RECONCILE_FUNCTION"].target()
 	case "sqs":

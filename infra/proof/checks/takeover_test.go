@@ -140,6 +140,7 @@ var takeovers = []request{
 	{"open such a key by its policy", "kms:PutKeyPolicy", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-dev")},
 	{"lend such a key by a grant", "kms:CreateGrant", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-dev")},
 	{"tag somebody's function", "lambda:TagResource", "arn:aws:lambda" + region + "function:shop", tagged("aws:RequestTag", "flashsale-dev")},
+	{"read the keys of its own refunds", "secretsmanager:GetSecretValue", "arn:aws:secretsmanager" + region + "secret:flashsale-dev-refunds-AbC123", nil},
 	{"take the tags from prod's function", "lambda:UntagResource", "arn:aws:lambda" + region + "function:flashsale-prod-PayFunction-1", nil},
 	{"take the tags from prod's poller", "lambda:UntagResource", "arn:aws:lambda" + region + "event-source-mapping:1", tagged("aws:ResourceTag", "flashsale-prod")},
 }

@@ -60,6 +60,7 @@ func (r *report) takenAway(l Limits) {
 		{"WeChatPayKeysArn", "payments", unanswered},
 		{"AlipayKeysArn", "payments", unanswered},
 		{"AdyenKeysArn", "payments", unanswered},
+		{"RefundKeysArn", "refunds", "open sendings stay open, and nobody asks what became of the refunds that are unknown"},
 		{"PermissionsBoundaryArn", "roles", "the stack's roles lose their boundary"},
 	} {
 		if was := l.Deployed[lost.parameter]; was != "" && r.text(lost.parameter) == "" {
@@ -107,10 +108,13 @@ func (r *report) cooling(l Limits, writes int) {
 		cli.Thousands(writes), cli.Thousands(l.WarmWrites), l.WarmWrites)
 }
 
-// reserved is the sum of the environments that the functions reserve.
-func reserved(purchase, finalize int) int {
-	if purchase == 0 {
+// reserved is the sum of the environments that the functions reserve; with keys there is a RefundFunction.
+func reserved(purchase, finalize int, refundKeys string) int {
+	switch {
+	case purchase == 0:
 		return 0
+	case refundKeys != "":
+		finalize++
 	}
 	return purchase + finalize + fixedReserves
 }
@@ -123,8 +127,8 @@ func (r *report) concurrency(l Limits) {
 	if purchase == 0 {
 		provisioned = r.number("PurchaseProvisionedConcurrency")
 	}
-	wanted := reserved(purchase, r.number("FinalizeMaximumConcurrency"))
-	own := reserved(number(l.Deployed["PurchaseReservedConcurrency"]), number(l.Deployed["FinalizeMaximumConcurrency"]))
+	wanted := reserved(purchase, r.number("FinalizeMaximumConcurrency"), r.text("RefundKeysArn"))
+	own := reserved(number(l.Deployed["PurchaseReservedConcurrency"]), number(l.Deployed["FinalizeMaximumConcurrency"]), l.Deployed["RefundKeysArn"])
 	for one := range strings.SplitSeq(l.Deployed["ReservedConcurrency"], ",") { // of an earlier release: Purchase:400,Query:0
 		_, n, _ := strings.Cut(one, ":")
 		own += number(n)

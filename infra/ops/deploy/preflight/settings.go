@@ -18,8 +18,8 @@ const frontRegion = "us-east-1"
 
 // regional are the parameters whose ARN must be of the stack's region.
 var regional = []string{
-	"CertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "WeChatPayKeysArn", "AlipayKeysArn", "AdyenKeysArn", "PaymentLinkKeyArn",
-	"ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn", "EventBusArn",
+	"CertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "WeChatPayKeysArn", "AlipayKeysArn", "AdyenKeysArn", "RefundKeysArn",
+	"PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn", "EventBusArn",
 }
 
 // longestStack is how much of the stack's name CloudFormation leaves in a function's, of 64. RolloutRole is for those with the whole.
