@@ -169,7 +169,7 @@ func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
 			t.Errorf("%v: the template has %q not once", err, want)
 		}
 	}
-	for limit, times := range map[int]int{pageRouteRate: 4, reconcilers: 3} { // routes of the page, and functions that run once at a time
+	for limit, times := range map[int]int{pageRouteRate: 4, reconcilers: 4} { // routes of the page, and functions that run once at a time
 		want := map[bool]string{true: fmt.Sprintf("ThrottlingRateLimit: %d\n", limit), false: fmt.Sprintf("[HasReserves, %d, !Ref AWS::NoValue]", limit)}[limit > 1]
 		if n := strings.Count(string(text), want); n != times {
 			t.Errorf("the template has %q %d times, want %d", want, n, times)
