@@ -3,7 +3,7 @@ package sale
 // ProgramVersion is the version of this program, by Semantic Versioning: the newest section of the changelog
 // and the template's output Version say the same. A release of another minor may store, send or ask
 // for something new, one of another patch only mends.
-const ProgramVersion = "0.11.0"
+const ProgramVersion = "0.12.0"
 
 // Versions of what is stored in the table and sent in messages. Releases run side by
 // side during a deployment and after a roll-back, so a release reads what the next one
