@@ -229,6 +229,21 @@ var sending = map[string]func(*testing.T, *World){
 			check(t, r.Sent.Code == sale.RefundHasFailed && r.Sent.State == sale.SentRefused && r.Failures == 2, "it has failed: got %+v", r)
 		}
 	},
+	"a failure that an answer tells takes away the mark of a report, and the sale's listing notes it": func(t *testing.T, w *World) {
+		w.Open(9, 1)
+		id := w.Ordered("ann")[0]
+		w.Settles(PaymentOf(id, "pi_1"))
+		w.Settles(PaymentOf(id, "pi_2"))
+		s := w.presses("one", 1, sale.SendingScope{SaleID: "moutai"})
+		taken, _, err := w.Environment().TakeRefund(w.Ctx, w.refunds("moutai")[0], &s, "live")
+		w.Succeeds(nil, err)
+		w.Pass(time.Second)
+		w.Reports(halves("pi_2", "done b 2"))
+		w.hasRefund(false, false, "a report says that it is back")
+		w.Pass(time.Second)
+		w.Succeeds(w.Environment().NoteSent(w.Ctx, taken, taken.Sent.Accepted("b"), []sale.MoneyReport{halves("pi_2", "failed b 2")}))
+		w.hasRefund(true, true, "its answer says that it has failed")
+	},
 	"what was sent is not marked by hand, but for what nobody can ask a provider about": func(t *testing.T, w *World) {
 		s := w.presses("one", 9, sale.SendingScope{})
 		for i, provider := range []string{"stripe", "adyen"} {
