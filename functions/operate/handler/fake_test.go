@@ -74,7 +74,7 @@ func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func
 func (f *function) over(l Ledger) {
 	h := New(l, telemetry.New(&f.Log, "operate", clock.Wall), clock.Wall)
 	h.Desk.ImageOrigin, h.RolesClaim = "https://images.example", "cognito:groups"
-	h.Stack = f.stack
+	h.Stack, h.Sends = f.stack, true
 	f.Handler = h
 }
 

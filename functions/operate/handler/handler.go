@@ -44,6 +44,9 @@ type Ledger interface {
 	) (refunds []sale.Refund, next string, unreadable int, err error)
 	MarkRefunds(ctx context.Context, saleID string, payments []string, actor string) []ledger.Marking
 	UnmarkRefund(ctx context.Context, saleID, payment, actor, note string) (r sale.Refund, done bool, err error)
+	BeginSending(context.Context, sale.Sending) (s sale.Sending, isNew bool, err error)
+	StopSending(ctx context.Context, id, actor string) (s sale.Sending, stopped bool, err error)
+	Sendings(context.Context) ([]sale.Sending, error)
 }
 
 // Page answers the routes of the operators' page, which are public.
@@ -58,6 +61,8 @@ type Handler struct {
 	// RolesClaim is the claim of a token that names the caller's roles; "" leaves every token
 	// without any.
 	RolesClaim string
+	// Sends: the stack has RefundFunction, which sends refunds.
+	Sends bool
 	// Page is served, too, unless it is nil.
 	Page Page
 	// Stack is looked at, and repaired; nil is unknown.
@@ -126,7 +131,7 @@ func (h *Handler) answer(ctx context.Context, req *request, event *telemetry.Eve
 	if !ok {
 		return nil, fmt.Errorf("no such route: %q", req.RouteKey)
 	}
-	err := req.identify(to.least)
+	err := req.identify(to.right)
 	event.Text("actor", req.actor)
 	if err != nil {
 		return nil, err

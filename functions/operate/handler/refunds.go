@@ -29,12 +29,13 @@ func (h *Handler) refunds(ctx context.Context, req *request, event *telemetry.Ev
 	if len(after) > maxKey {
 		return nil, sale.Refuse(sale.InvalidRequest, "after must be the next of an answer")
 	}
+	asOf := h.now() // before what it says is read: a sending takes what was due by then
 	found, next, unreadable, err := h.ledger.RefundPage(ctx, id, after, pageRefunds)
 	if err != nil {
 		return nil, err
 	}
 	page := wire.Refunds{
-		SaleID: id, AsOf: httpapi.Time(h.now()), Refunds: []wire.Refund{}, Next: next, Unreadable: unreadable,
+		SaleID: id, AsOf: httpapi.Time(asOf), Refunds: []wire.Refund{}, Next: next, Unreadable: unreadable,
 		LinesPerFile: bulkrefund.LinesPerFile,
 	}
 	for _, r := range found {
@@ -69,6 +70,9 @@ func markedOf(m ledger.Marking, changed, unchanged string) wire.Marked {
 		one.Outcome = wire.Unknown
 	case sale.CodeOf(m.Err) == sale.Busy:
 		one.Outcome = wire.Busy
+	case sale.CodeOf(m.Err) == sale.Conflicting && m.Refund.RefundedAt.IsZero(): // it would be known to be back
+		shown := wire.RefundOf(m.Refund)
+		one.Outcome, one.Refund = wire.Sent, &shown
 	case sale.CodeOf(m.Err) == sale.Conflicting:
 		one.Outcome = wire.Unchanged
 	case m.Err != nil:

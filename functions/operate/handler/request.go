@@ -15,7 +15,7 @@ import (
 type request struct {
 	httpapi.Request
 	actor string
-	role  role
+	may   rights
 	// verified: API Gateway verified a token, which names the actor. told: the caller of the
 	// Invoke API says who the actor is.
 	verified, told bool
@@ -84,9 +84,9 @@ func readRequest(payload []byte, rolesClaim string) (*request, error) {
 	case req.verified && req.told:
 		return nil, fmt.Errorf("read caller: %w", errBoth)
 	case req.told:
-		req.actor, req.role = asTold.Actor, operator
+		req.actor, req.may = asTold.Actor, operator|cashier
 	case req.verified:
-		req.role = rolesOf(roles)
+		req.may = rolesOf(roles)
 	}
 	return req, nil
 }

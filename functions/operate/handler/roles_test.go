@@ -10,7 +10,7 @@ import (
 )
 
 func TestARoleCountsOnlyAsAWholeName(t *testing.T) {
-	for want, claims := range map[role][]string{
+	for want, claims := range map[rights][]string{
 		viewer: {
 			"flashsale-viewer", "[staff flashsale-viewer]", "[flashsale-viewer x-flashsale-operator]", "[flashsale-viewer flashsale-operators]", "[flashsale-viewer Flashsale-Operator]",
 			"[flashsale-viewer flashsale-operator,]", "[[flashsale-operator] flashsale-viewer]",
@@ -18,6 +18,8 @@ func TestARoleCountsOnlyAsAWholeName(t *testing.T) {
 		operator: {
 			"flashsale-operator", "[flashsale-operator]", "[flashsale-viewer flashsale-operator]", "[flashsale-operator flashsale-viewer]", "flashsale-viewer flashsale-operator",
 		},
+		cashier:            {"flashsale-cashier", "[flashsale-viewer flashsale-cashier]", "[flashsale-cashier flashsale-operators]"},
+		operator | cashier: {"[flashsale-cashier flashsale-operator]", "flashsale-operator flashsale-viewer flashsale-cashier"},
 		nobody: {
 			"[flashsale-viewer,flashsale-operator]", `["flashsale-operator"]`, "[[flashsale-operator]]", "[flashsale-operator", "flashsale-operator]", "(flashsale-operator)",
 			"map[flashsale-operator:flashsale-operator]", "map[roles:[flashsale-operator flashsale-viewer]", "flashsale-operator\tx", "flashsale-operator\n", "x\u00a0flashsale-operator",
@@ -26,7 +28,7 @@ func TestARoleCountsOnlyAsAWholeName(t *testing.T) {
 	} {
 		for _, claim := range claims {
 			if got := rolesOf(claim); got != want {
-				t.Errorf("%q: %q, want %q", claim, got, want)
+				t.Errorf("%q: %b, want %b", claim, got, want)
 			}
 		}
 	}

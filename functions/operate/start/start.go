@@ -24,6 +24,6 @@ func Function() {
 	h := handler.New(ledger, log, clock.Wall)
 	h.Desk.ImageOrigin, h.Desk.DrawLead, h.Desk.Stripe = os.Getenv("IMAGE_ORIGIN"), times.Lead(), os.Getenv("STRIPE") != ""
 	h.RolesClaim, h.Page = os.Getenv("ROLES_CLAIM"), page
-	h.Stack = surroundings
+	h.Stack, h.Sends = surroundings, os.Getenv("SENDS_REFUNDS") != ""
 	startup.Serve(log, h)
 }

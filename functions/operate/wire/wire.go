@@ -4,6 +4,8 @@ package wire
 
 import (
 	"encoding/json"
+	"maps"
+	"time"
 
 	"flashsale/functions/operate/bulkrefund"
 	"flashsale/shared/currency"
@@ -17,8 +19,10 @@ type Sales struct {
 	AsOf    string `json:"asOf"`
 	Version string `json:"version"` // of the program
 	Actor   string `json:"actor"`
-	Role    string `json:"role"`
-	Sales   []Sale `json:"sales"`
+	// Role is the first of the Roles.
+	Role  string   `json:"role"`
+	Roles []string `json:"roles"`
+	Sales []Sale   `json:"sales"`
 }
 
 // Sale is how a sale stands. Of one that cannot be read only the id and the error are known.
@@ -159,9 +163,21 @@ type Refund struct {
 	// UnmarkedBy has taken a mark back, and UnmarkNote says why.
 	UnmarkedBy string `json:"unmarkedBy,omitempty"`
 	UnmarkNote string `json:"unmarkNote,omitempty"`
+	// Sent is what became of the request to its provider, nil if none was made.
+	Sent *SentRefund `json:"sent,omitempty"`
 	// BulkLine is its line in a file of the provider's bulk refund, or it is due and has none; see package bulkrefund.
 	BulkLine string `json:"bulkLine,omitempty"`
 	ByHand   bool   `json:"byHand,omitempty"`
+}
+
+// SentRefund is what is known of a refund that the stack has asked its provider for.
+type SentRefund struct {
+	State  sale.SentState `json:"state"`
+	At     string         `json:"at,omitempty"` // when it was first sent; absent once it is refused
+	Refund string         `json:"refund,omitempty"`
+	Code   string         `json:"code,omitempty"`
+	Words  string         `json:"words,omitempty"`
+	By     string         `json:"by,omitempty"` // the sending
 }
 
 // RefundOf is a refund as it is shown.
@@ -174,7 +190,20 @@ func RefundOf(r sale.Refund) Refund {
 	if r.OrderID != 0 {
 		shown.OrderID = orderid.String(r.OrderID)
 	}
+	if t := r.Sent; t.State != "" {
+		shown.Sent = &SentRefund{
+			State: t.State, At: timeOf(t.At), Refund: t.Refund, Code: t.Code, Words: t.Words, By: t.By,
+		}
+	}
 	return shown
+}
+
+// timeOf is an instant, "" if there is none.
+func timeOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return httpapi.Time(t)
 }
 
 // Digits are those of a currency's minor unit, nil if nobody knows it.
@@ -206,11 +235,12 @@ type Marks struct {
 }
 
 // Outcomes of marking a payment. Already: marked before, do not pay it back again. Doubled: named before in the
-// request. Busy: ask again. Failed: the log says why. Unmarked: the mark was taken back. Unchanged: there is no mark to
+// request. Busy: ask again. Failed: the log says why. Sent: its provider was asked for it, and tells what becomes of it;
+// do not pay it back. Unmarked: the mark was taken back. Unchanged: there is no mark to
 // take back, or the provider has made it.
 const (
 	Done, Already, Doubled, Unknown, Busy, Failed = "marked", "already", "doubled", "unknown", "busy", "failed"
-	Unmarked, Unchanged                           = "unmarked", "unchanged"
+	Sent, Unmarked, Unchanged                     = "sent", "unmarked", "unchanged"
 )
 
 // Marked is what became of a payment.
@@ -218,6 +248,88 @@ type Marked struct {
 	Payment string  `json:"payment"`
 	Outcome string  `json:"outcome"`
 	Refund  *Refund `json:"refund,omitempty"`
+}
+
+// Send is an operator's press: what was due of a sale, a group, payments or all when the list was read goes back.
+type Send struct {
+	ID   string `json:"id"`   // of the press: a repeat begins nothing more
+	AsOf string `json:"asOf"` // the oldest of the list's answers
+	// Count and Sums, in minor units by currency, are what the list has shown as due, and the most that is sent.
+	Count    int64              `json:"count"`
+	Sums     map[string]int64   `json:"sums"`
+	Note     string             `json:"note,omitempty"`
+	SaleID   string             `json:"saleId,omitempty"`
+	Group    string             `json:"group,omitempty"`
+	Payments []sale.SalePayment `json:"payments,omitempty"`
+}
+
+// StopSending asks that nothing more of a sending is sent.
+type StopSending struct {
+	ID string `json:"id"`
+}
+
+// Begun has a sending as it is after it was begun or stopped.
+type Begun struct {
+	Sending Sending `json:"sending"`
+}
+
+// Sendings are those of the last weeks, the newest first.
+type Sendings struct {
+	AsOf     string    `json:"asOf"`
+	Sends    bool      `json:"sends"` // the stack sends refunds
+	Sendings []Sending `json:"sendings"`
+	// Unreadable: this version cannot read some.
+	Unreadable bool `json:"unreadable,omitempty"`
+}
+
+// Sending is a press and how far it has come. It goes on unless it was stopped or has ended.
+type Sending struct {
+	Send            // ID is the sending's
+	Actor    string `json:"actor"`
+	Verified bool   `json:"verified"`
+	At       string `json:"at"`
+	// Digits are those of the currencies, as far as they are known.
+	Digits map[string]int `json:"digits"`
+	// Taken and Amounts are what was taken to be sent. Left of them are to be looked at again, from NextAt on.
+	Taken     int64            `json:"taken"`
+	Amounts   map[string]int64 `json:"amounts"`
+	Left      int64            `json:"left"`
+	NextAt    string           `json:"nextAt,omitempty"`
+	Halted    map[string]Halt  `json:"halted"` // the providers to which it sends nothing any more
+	StoppedAt string           `json:"stoppedAt,omitempty"`
+	StoppedBy string           `json:"stoppedBy,omitempty"`
+	EndedAt   string           `json:"endedAt,omitempty"`
+}
+
+// Halt is why nothing is sent to a provider until the next press.
+type Halt struct {
+	Code  string `json:"code"`
+	Words string `json:"words,omitempty"`
+	At    string `json:"at"`
+}
+
+// SendingOf is a sending as it is shown.
+func SendingOf(s sale.Sending) Sending {
+	of := s.Scope
+	shown := Sending{
+		Send: Send{
+			ID: s.ID, AsOf: httpapi.Time(s.AsOf), Count: s.Count, Sums: s.Sums, Note: s.Note,
+			SaleID: of.SaleID, Group: of.Group, Payments: of.Payments,
+		},
+		Actor: s.Actor, Verified: s.Verified, At: httpapi.Time(s.At), Digits: map[string]int{},
+		Taken: s.Taken, Amounts: map[string]int64{}, Left: s.Left, NextAt: timeOf(s.NextAt), Halted: map[string]Halt{},
+		StoppedAt: timeOf(s.StoppedAt), StoppedBy: s.StoppedBy, EndedAt: timeOf(s.EndedAt),
+	}
+	maps.Copy(shown.Amounts, s.Amounts)
+	for code := range s.Sums {
+		if n, known := currency.Digits(code); known {
+			shown.Digits[code] = n
+		}
+	}
+	for provider, h := range s.Halted {
+		shown.Halted[provider] = Halt{h.Code, h.Words, httpapi.Time(h.At)}
+	}
+	return shown
 }
 
 // ReadList asks what a list of payments that went back means for the refunds.
