@@ -235,9 +235,9 @@ type Marks struct {
 }
 
 // Outcomes of marking a payment. Already: marked before, do not pay it back again. Doubled: named before in the
-// request. Busy: ask again. Failed: the log says why. Sent: its provider was asked for it, and tells what becomes of it;
-// do not pay it back. Unmarked: the mark was taken back. Unchanged: there is no mark to
-// take back, or the provider has made it.
+// request. Busy: ask again. Failed: the log says why. Sent: its provider was asked for it and tells what becomes of
+// it; do not pay it back. Unmarked: the mark was taken back. Unchanged: there is no mark to take back, or the provider
+// has made it.
 const (
 	Done, Already, Doubled, Unknown, Busy, Failed = "marked", "already", "doubled", "unknown", "busy", "failed"
 	Sent, Unmarked, Unchanged                     = "sent", "unmarked", "unchanged"

@@ -76,6 +76,7 @@ var flags = map[string]string{
 	"round":   "`number` of the round that was noted before the dice",
 	"payment": "`payment`: what its provider calls it, such as pi_1; a refund's with the provider, such as stripe#pi_1",
 
+	"sending":  "`id` of the sending, as refund sendings lists it",
 	"for":      "write what is due into files for the bulk refund of this `provider`: wechat-pay or adyen",
 	"provider": "payment `provider`: stripe, standard-webhooks, wechat-pay, alipay or adyen",
 	"order":    "`id` of the order",

@@ -143,7 +143,7 @@ func TestAPaidOrderIsCancelledAndItsBuyerErasedAndTheSaleArchived(t *testing.T) 
 		const at = "2026-11-11T12:00:00.000Z"
 		w.says("buyer show alice", 0, "saleId: moutai\n", "orderId: \""+alices+"\"\n", "state: PAID\n", "acceptedAt: \""+at+"\"\n", "group: shoe\n", "- payment: stripe#pi_5\n", "reason: amount\n", "1 of 2 sales hold something of alice")
 		w.tell(is("order cancel "+alices+" --unit kept --id c1 --note far", 0, "of alice in sale moutai is PAID: 899.00 CNY (stripe#pi_'1)",
-			"it is over, its unit kept from everybody, its payment of 899.00 CNY (stripe#pi_'1) a refund due; give it back at the provider, then `flashsale refund mark 'stripe#pi_'\\''1' --sale moutai --env dev`\n"))
+			"it is over, its unit kept from everybody, its payment of 899.00 CNY (stripe#pi_'1) a refund due; give it back at the provider, then `flashsale refund mark 'stripe#pi_'\\''1' --sale moutai --env dev`, or let the stack do it: `flashsale refund send moutai --payment 'stripe#pi_'\\''1' --env dev`\n"))
 		w.says("buyer show alice", 0, "state: CANCELLED\n", "reason: cancelled\n", "cancelled: at: \""+at+"\" by: ", "note: far expected: PAID unit: kept id: c1")
 		w.says("refund mark --yes --file "+file(t, "pi_'1\npi_5\n"), 0, "of 2 payments 2 are marked as refunded now")
 		var said personJSON

@@ -51,9 +51,18 @@ func nouns() []noun {
 			use: "redrive", short: "Move what is pending back to the order queue, and delete what is done", example: "flashsale queue redrive --dry-run\nflashsale queue redrive --drop-poison",
 			flags: "drop-poison dry-run", asks: true, again: "what was moved is moved: repeat the command for the others", run: redrive,
 		}}},
-		{name: "refund", short: "List payments that must go back, and mark those that have", group: cli.During.ID, verbs: []verb{{
+		{name: "refund", short: "List payments that must go back, send them, and mark those that have", group: cli.During.ID, verbs: []verb{{
 			use: "list [SALE]", short: "The payments that must go back to a buyer", example: "flashsale refund list --sale moutai\nflashsale refund list --sale moutai --for wechat-pay",
 			flags: "for", forms: []string{cli.JSON, cli.CSV}, joins: true, again: "the list is not complete: repeat the command", run: listRefunds,
+		}, {
+			use: "send [SALE]", short: "Have the stack give back what is due, as its providers accept it",
+			example: "flashsale refund send moutai --dry-run\nflashsale refund send --group shoe --note 'the soles come off'\nflashsale refund send --payment 'stripe#pi_1'",
+			flags:   "payment note dry-run", asWhole: true, asks: true, again: "it may have begun: flashsale refund sendings lists it then", run: sendRefunds,
+		}, {
+			use: "sendings", short: "What was asked to be sent, and how far it has come", example: "flashsale refund sendings", forms: []string{cli.JSON, cli.CSV}, run: listSendings,
+		}, {
+			use: "stop SENDING", short: "Send nothing more of a sending; what was sent stays so", example: "flashsale refund stop '2026-11-11T14:02:00.000Z#KZ3RMBXO'",
+			again: "repeat the command", run: stopSending,
 		}, {
 			use: "mark [PAYMENT]", short: "Mark payments as refunded, each once; it moves no money",
 			example: "flashsale refund mark 'stripe#pi_1' --sale moutai\nflashsale refund mark --file refunded.csv --group shoe",

@@ -63,6 +63,9 @@ func cancelOrder(ctx context.Context, p *target, o options, out *terminal) error
 			text += ": it is " + of.becomes(c.Unit)
 			if of.expected == sale.Paid && of.paidBack() == "" && of.ofPayment("disputed", "dispute-lost") == nil {
 				text += "; give it back at the provider, then " + p.flashsale("refund mark", c.Payment, "--sale", c.SaleID)
+				if _, known := sale.SendingRuleOf(c.Payment); known {
+					text += ", or let the stack do it: " + p.flashsale("refund send", c.SaleID, "--payment", c.Payment)
+				}
 			}
 			return text, nil
 		},

@@ -32,7 +32,7 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 	if o["for"] != "" {
 		return writeBulkRefund(ctx, p, o, out)
 	}
-	list := out.list("sale payment amount currency order reason since refunded back money")
+	list := out.list("sale payment amount currency order reason since refunded back money sent")
 	text, word := spreadsheet.Text, spreadsheet.Word
 	due, done, held := 0, 0, 0
 	unread, err := p.eachRefund(ctx, o, func(page *wire.Refunds, r wire.Refund) error {
@@ -51,7 +51,7 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 			due++
 		}
 		return list.add(r, text(cmp.Or(page.SaleID, unknownOrders)), text(r.Payment), spreadsheet.Amount(r.Amount, r.Currency), word(r.Currency), text(r.OrderID),
-			word(string(r.Reason)), text(instant(when(r.At))), refunded, back, word(string(r.State)))
+			word(string(r.Reason)), text(instant(when(r.At))), refunded, back, word(string(r.State)), sentCell(r.Sent))
 	})
 	if err != nil {
 		return err
@@ -161,7 +161,8 @@ func listOf(payment string) []byte {
 	return []byte("payment\n\"" + strings.ReplaceAll(payment, `"`, `""`) + "\"\n")
 }
 
-// unmark takes the mark of a refund back that an operator has made wrongly: it is due again. It moves no money.
+// unmark takes the mark of a refund back that an operator has made wrongly: it is due again. So is one that was sent, of
+// which the operator has seen at a provider that cannot be asked that nothing came of it. It moves no money.
 func unmark(ctx context.Context, p *target, o options, out *terminal) error {
 	if o["payment"] == "" || o["note"] == "" {
 		return cli.Usagef("give the payment, such as 'stripe#pi_1', and why its mark is wrong, in --note")
@@ -175,15 +176,20 @@ func unmark(ctx context.Context, p *target, o options, out *terminal) error {
 		return noSuch("NOT UNMARKED: there is no refund of %s", o["payment"])
 	}
 	what := one.Refund.Payment + ", " + money(one.Refund.Amount, one.Refund.Currency) + ", "
+	was := "is marked as refunded by " + cmp.Or(one.Refund.RefundedBy, "its provider") + ". Take the mark back"
+	isUnknown := one.Outcome == refundlist.Due && one.Refund.Sent != nil && one.Refund.Sent.State == sale.SentUnknown
+	if isUnknown {
+		was = "was sent, and what became of it is unknown. Does its provider show that nothing came of it, and take the request back"
+	}
 	switch {
-	case one.Outcome != refundlist.Already:
+	case one.Outcome != refundlist.Already && !isUnknown:
 		_, err := fmt.Fprintln(out, what+"is not marked, and nothing was changed")
 		return err
 	case o.has("dry-run"):
 		_, err := fmt.Fprintln(out, what+"would be due again; nothing was changed")
 		return err
 	}
-	if err := out.ask(what + "is marked as refunded by " + cmp.Or(one.Refund.RefundedBy, "its provider") + ". Take the mark back, so that it is due again?"); err != nil {
+	if err := out.ask(what + was + ", so that it is due again?"); err != nil {
 		return err
 	}
 	var answer wire.Marks
@@ -197,6 +203,8 @@ func unmark(ctx context.Context, p *target, o options, out *terminal) error {
 	switch answer.Refunds[0].Outcome {
 	case wire.Unmarked:
 		what += "is due again"
+	case wire.Sent:
+		return cli.Bad(fmt.Errorf("NOT UNMARKED: %s", sentSays(what, cmp.Or(answer.Refunds[0].Refund, one.Refund))))
 	case wire.Unchanged:
 		return cli.Bad(fmt.Errorf("NOT UNMARKED: %sis not marked by hand: its provider says that it is back", what))
 	default:
@@ -343,6 +351,8 @@ func (m *marking) sum(failed error) error {
 	switch parts := m.counts[refundlist.Part] + m.counts[refundlist.Unsaid]; {
 	case failed != nil || open > 0:
 		return fmt.Errorf("not all are marked: %w; repeat the command: it marks a refund once", cmp.Or(failed, errNoAnswer))
+	case m.counts[wire.Sent] > 0:
+		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, which the stack has sent; pay none of them back by hand", m.counts[wire.Sent]))
 	case parts > 0:
 		return cli.Bad(fmt.Errorf("NOT MARKED: %d of them, of which the file pays back a part, in another currency, or does not say how much; pay back the rest, and mark them by name", parts))
 	case m.counts[refundlist.Unknown] > 0:
@@ -373,6 +383,8 @@ func says(r *wire.Row, o options) (text, outcome string) {
 		return what + "is not marked: the file pays " + r.Back + " of it back", r.Outcome
 	case refundlist.Unsaid:
 		return what + "is not marked: the file does not say how much of it went back", r.Outcome
+	case wire.Sent:
+		return sentSays(what, r.Refund), r.Outcome
 	case wire.Done:
 		return what + "is marked as refunded at " + since, r.Outcome
 	case refundlist.Already:
@@ -382,6 +394,14 @@ func says(r *wire.Row, o options) (text, outcome string) {
 		return what + "would be marked as refunded; nothing was changed", refundlist.Due
 	}
 	return what + "is not marked: ask again", refundlist.Due
+}
+
+// sentSays is told of a refund that cannot be marked, because its provider was asked for it.
+func sentSays(what string, r *wire.Refund) string {
+	if r.Sent != nil && r.Sent.State == sale.SentAccepted {
+		return what + "was sent and accepted: do not pay it back, the provider's report marks it"
+	}
+	return what + "was sent, and what became of it is not known yet: do not pay it back"
 }
 
 func total(all []*wire.Row) string {

@@ -81,7 +81,7 @@ func in(t *testing.T, test func(t *testing.T, w *world)) {
 		w := &world{T: t, db: newTable()}
 		w.book = ledger.New(w.db, "T", ledger.Options{})
 		h := handler.New(w.book, telemetry.New(io.Discard, "operate", time.Now), func() time.Time { return time.Now().Round(0) })
-		h.Stack = w
+		h.Stack, h.Sends = w, true
 		w.invoke = func(payload []byte) ([]byte, error) { return h.Invoke(context.WithoutCancel(t.Context()), payload) }
 		w.target = invoking(func(payload []byte) ([]byte, error) { return w.invoke(payload) })
 		w.target.db = w.db

@@ -324,7 +324,7 @@ func TestEveryOutcomeOfTheDocumentsHappens(t *testing.T) {
 				}
 				used[name] = true
 				inWorld(t, func(w *world) {
-					s := &scene{world: w, api: api, operation: operations[outcome.Operation], roles: []string{operatorRole}}
+					s := &scene{world: w, api: api, operation: operations[outcome.Operation], roles: []string{operatorRole, cashierRole}}
 					s.user, s.path, s.body = s.buyer(), path(s.operation), bodies[s.operation.ID]
 					var answer Answer
 					calls := w.Calls(func() { answer = act(s) })

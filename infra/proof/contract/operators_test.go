@@ -11,8 +11,10 @@ import (
 	"flashsale/shared/sale"
 )
 
-// operatorRole may change sales at the operators' API.
-const operatorRole = "flashsale-operator"
+// operatorRole may change sales at the operators' API, cashierRole begin sendings.
+const operatorRole, cashierRole = "flashsale-operator", "flashsale-cashier"
+
+const sendIt = `{"id":"p1","asOf":"2026-01-01T00:00:00.000Z","count":1,"sums":{"CNY":129900},"payments":[{"saleId":"` + unpaid + `","payment":"stripe#pi_1"}]}`
 
 const cancelIt = `{"id":"cancel-1","action":"cancel","orderId":"4294967297","expected":"CONFIRMED","unit":"back"}`
 
@@ -42,7 +44,8 @@ func (s *scene) asking(query string) Answer {
 }
 
 // bodies are what operations are asked with.
-var bodies = map[string]string{"change": pauseIt, "list": `{"list":"cGlfMQo="}`, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`, "create": `{"id":"c","action":"create","saleId":"lamp","opensAt":"2035-11-11T12:00:00Z","closesAt":"2035-11-11T14:00:00Z","stock":10}`, "repair": `{"action":"count","saleId":"` + open + `"}`}
+var bodies = map[string]string{"change": pauseIt, "list": `{"list":"cGlfMQo="}`, "mark": `{"saleId":"` + open + `","payments":["stripe#pi_1"]}`, "create": `{"id":"c","action":"create","saleId":"lamp","opensAt":"2035-11-11T12:00:00Z","closesAt":"2035-11-11T14:00:00Z","stock":10}`, "repair": `{"action":"count","saleId":"` + open + `"}`,
+	"send": sendIt, "stop": `{"id":"2026-01-01T00:00:00.000Z#p1"}`}
 
 // listBody asks what a list means.
 func listBody(text string) string {
@@ -55,6 +58,21 @@ func (s *scene) changed(bodies ...string) (last Answer) {
 		last = s.ask(door{})
 	}
 	return last
+}
+
+// begun begins a sending that has met everything.
+func (s *scene) begun() {
+	now := time.Now()
+	of := sale.Sending{ID: "2026-01-01T00:00:00.000Z#p1", AsOf: now, Count: 2, Sums: map[string]int64{"CNY": price}, Author: sale.Author{Actor: "kim", Note: "soles"}, Scope: sale.SendingScope{Group: group}}
+	was, _, err := s.book.BeginSending(s.T.Context(), of)
+	if err == nil {
+		after := was
+		after.SendingProgress = sale.SendingProgress{Taken: 1, Amounts: map[string]int64{"CNY": 1}, Left: 1, NextAt: now, Halted: map[string]sale.Halt{"stripe": {Code: "401", Words: "expired", At: now}}}
+		_, err = s.book.SaveSending(s.T.Context(), was, after)
+	}
+	if err != nil {
+		s.T.Fatal(err)
+	}
 }
 
 // operatorsScenes are those of outcomes that only the operators' document has, or that come
@@ -104,6 +122,13 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 	"refunds 200 Refunds": func(s *scene) Answer {
 		s.refunded()
 		s.user = "kim"
+		due, err := s.book.Refunds(s.T.Context(), unpaid)
+		if err == nil {
+			_, _, err = s.book.TakeRefund(s.T.Context(), due[0], &sale.Sending{ID: "2026-01-01T00:00:00.000Z#p1"}, "live")
+		}
+		if err != nil {
+			s.T.Fatal(err)
+		}
 		return s.asking("?saleId=" + unpaid)
 	},
 	"mark 200 Marks": func(s *scene) Answer {
@@ -121,6 +146,16 @@ var operatorsScenes = map[string]func(s *scene) Answer{
 	},
 	"list 404 SaleNotFound":  func(s *scene) Answer { return s.changed(`{"list":"","saleId":"nothing"}`) },
 	"list 404 GroupNotFound": func(s *scene) Answer { return s.changed(`{"list":"","group":"nothing"}`) },
+	"send 200 SendingIs":     func(s *scene) Answer { return s.ask(door{}) },
+	"send 404 SaleNotFound": func(s *scene) Answer {
+		return s.changed(strings.Replace(sendIt, `"payments":[{"saleId":"`+unpaid+`","payment":"stripe#pi_1"}]`, `"saleId":"nothing"`, 1))
+	},
+	"send 404 GroupNotFound": func(s *scene) Answer {
+		return s.changed(strings.Replace(sendIt, `"payments":[{"saleId":"`+unpaid+`","payment":"stripe#pi_1"}]`, `"group":"nothing"`, 1))
+	},
+	"send 409 ConflictingRequest": func(s *scene) Answer { return s.changed(sendIt, strings.Replace(sendIt, "129900", "1", 1)) },
+	"sendings 200 Sendings":       func(s *scene) Answer { s.begun(); return s.ask(door{}) },
+	"stop 200 SendingIs":          func(s *scene) Answer { s.begun(); return s.ask(door{}) },
 	"mark 404 SaleNotFound": func(s *scene) Answer {
 		s.body = `{"saleId":"nothing","payments":["stripe#pi_1"]}`
 		return s.ask(door{})

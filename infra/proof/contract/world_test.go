@@ -256,7 +256,7 @@ func (w *world) functions(d door) eventsource.Invoker {
 		w.T.Fatal(err)
 	}
 	operate := operatehandler.New(book, telemetry.New(io.Discard, "operate", clock.Wall), clock.Wall)
-	operate.RolesClaim, operate.Page, operate.Stack = "cognito:groups", shown, w.around
+	operate.RolesClaim, operate.Page, operate.Stack, operate.Sends = "cognito:groups", shown, w.around, true
 	if d.picky {
 		purchase.Users = nobody{}
 	}
