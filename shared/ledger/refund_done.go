@@ -192,7 +192,7 @@ func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note 
 			after.Sent = was.Sent.NotSent()
 		}
 		if a.V >= was.MoneyVersion { // or else a restore has made the account older
-			after.Returned = after.Apply(a, was.Amount, was.Currency, l.now())
+			after.Returned, after.Sent = after.Apply(a, was.Amount, was.Currency, l.now()), after.Sent.After(a)
 			isBack = !after.RefundedAt.IsZero()
 		}
 		if isBack {

@@ -196,14 +196,14 @@ func (l *Ledger) sendingSales(ctx context.Context, s *sale.Sending) (ids []strin
 	if ids, found := l.sending.Get("", now); found {
 		return ids, nil
 	}
-	listings, err := l.Listings(ctx)
+	listings, err := l.table.QueryAll(ctx, table.PatientTries, table.Partition(table.ListingKey("")[table.PK]))
 	if err != nil {
 		return nil, err
 	}
 	ids = []string{""}
 	for _, listing := range listings {
-		if !listing.RefundAt.IsZero() || listing.Err != nil {
-			ids = append(ids, listing.SaleID)
+		if table.Has(listing, "refundAt") {
+			ids = append(ids, table.IdentityOf(listing).SK)
 		}
 	}
 	slices.Sort(ids)

@@ -51,14 +51,28 @@ func (l *Ledger) NoteSent(
 				return taken, sale.AsInternal(err)
 			}
 		}
+		if account.V < was.MoneyVersion { // the account was read first, or a restore has made it older
+			stored, err := l.item(ctx, accountKey)
+			if err == nil {
+				account, err = table.ReadAccount(taken.Payment, stored)
+			}
+			if err != nil {
+				return taken, sale.AsInternal(err)
+			}
+		}
+		if account.V > was.MoneyVersion {
+			applied, err := l.applyToRefund(ctx, account, table.Guard{
+				SaleID: taken.SaleID, Amount: taken.Amount, Currency: taken.Currency,
+			})
+			if err != nil {
+				return taken, err
+			}
+			if was = *applied.refund; was.MoneyVersion != account.V && left.Again(ctx) {
+				continue
+			}
+		}
 		now := refunded{was.Returned, after.After(account)}
-		if account.V > 0 && account.V >= was.MoneyVersion { // or else a restore has made the account older
-			now.Returned = was.Apply(account, was.Amount, was.Currency, l.now())
-		}
-		if was.Sent != taken.Sent { // somebody else has it: what the account says is for the refund all the same
-			now.Sent = was.Sent.After(account)
-		}
-		if now == refundedOf(was) {
+		if was.Sent != taken.Sent || now.Sent == was.Sent { // somebody else has it, or it is noted
 			return was, nil
 		}
 		w, err := l.writeReturned(ctx, key, taken.SaleID, refundedOf(was), now, nil)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -44,13 +46,14 @@ func (w *World) refundOf(payment string) sale.Refund {
 }
 
 // onARefund are what may happen to a refund due, which was taken by the first sending where an answer is noted.
-func (w *World) onARefund(l *ledger.Ledger, what string, taken sale.Refund, sendings [2]sale.Sending) {
+func (w *World) onARefund(l *ledger.Ledger, what string, taken sale.Refund, sendings [2]sale.Sending) (told string) {
 	w.T.Helper()
 	w.Pass(time.Second)
 	r := w.refundOf(taken.Payment)
 	kind, of, _ := strings.Cut(what, " ")
 	_, reference, _ := strings.Cut(r.Payment, "#")
 	var err error
+	isDone := false
 	report := func(r sale.MoneyReport) {
 		r.Provider = "adyen"
 		_, err = l.ReportMoney(w.Ctx, r)
@@ -62,9 +65,9 @@ func (w *World) onARefund(l *ledger.Ledger, what string, taken sale.Refund, send
 			s = sendings[1]
 		}
 		if step := r.Step(&s, w.Now()); step != sale.SendNew && step != sale.SendAgain && step != sale.SendAsk {
-			return
+			return ""
 		}
-		_, _, err = l.TakeRefund(w.Ctx, r, &s, "acct")
+		_, isDone, err = l.TakeRefund(w.Ctx, r, &s, "acct")
 	case "accept":
 		_, err = l.NoteSent(w.Ctx, taken, taken.Sent.Accepted("b"), nil)
 	case "done":
@@ -74,9 +77,10 @@ func (w *World) onARefund(l *ledger.Ledger, what string, taken sale.Refund, send
 	case "refuse":
 		_, err = l.NoteSent(w.Ctx, taken, taken.Sent.Refused(sale.SendingRule{AfterRefusal: true}, "no-balance", "Top up."), nil)
 	case "mark":
-		err = l.MarkRefunds(w.Ctx, "", []string{r.Payment}, "kim")[0].Err
+		m := l.MarkRefunds(w.Ctx, "", []string{r.Payment}, "kim")[0]
+		isDone, err = m.Marked, m.Err
 	case "unmark":
-		_, _, err = l.UnmarkRefund(w.Ctx, "", r.Payment, "kim", "no")
+		_, isDone, err = l.UnmarkRefund(w.Ctx, "", r.Payment, "kim", "no")
 	case "lost", "won":
 		report(disputed(reference, sale.DisputeState(kind), 1))
 	default:
@@ -85,14 +89,18 @@ func (w *World) onARefund(l *ledger.Ledger, what string, taken sale.Refund, send
 	if err != nil && sale.CodeOf(err) != sale.Conflicting {
 		w.T.Errorf("%s: %v", what, err)
 	}
+	if isDone && kind != "unmark" { // who finds it taken back with the same note is told that it was
+		return what
+	}
+	return string(sale.CodeOf(err))
 }
 
 // saysOf is all that a refund due says, but for instants and the id.
 func saysOf(r sale.Refund) string {
 	isLeased := !r.Sent.Lease.IsZero()
 	r.Sent.At, r.Sent.Lease, r.Sent.ID = time.Time{}, time.Time{}, ""
-	return fmt.Sprintf("%+v, leased: %t, back %d, failed %d, stuck %t, disputed %q, marked %t by %q, taken back by %q",
-		r.Sent, isLeased, r.Back, r.Failures, r.Stuck, r.Disputed, !r.RefundedAt.IsZero(), r.RefundedBy, r.UnmarkedBy)
+	return fmt.Sprintf("%+v, leased: %t, back %d, failed %d, stuck %t, disputed %q, marked %t by %q",
+		r.Sent, isLeased, r.Back, r.Failures, r.Stuck, r.Disputed, !r.RefundedAt.IsZero(), r.RefundedBy)
 }
 
 var sending = map[string]func(*testing.T, *World){
@@ -107,7 +115,10 @@ var sending = map[string]func(*testing.T, *World){
 			sendings[i].AsOf = w.Now().Add(10_000 * time.Hour)
 		}
 		firsts := []string{"take 1", "accept", "done", "refuse", "mark", "unmark", "report failed b 2", "report done b 2", "report failed c 1", "lost"}
-		for _, before := range []string{"", "take 1", "take 1,late", "take 1,late,mark", "take 1,refuse", "take 1,accept", "take 1,report stuck b 2"} {
+		for _, before := range []string{
+			"", "report failed c 1,mark", "take 1", "take 1,report done c 2", "take 1,late", "take 1,late,mark", "take 1,late,report stuck b 2,mark",
+			"take 1,late,report failed c 1", "take 1,refuse", "take 1,refuse,report failed c 1,mark", "take 1,accept", "take 1,accept,report done b 2", "take 1,report stuck b 2",
+		} {
 			for _, first := range firsts {
 				for _, second := range append([]string{"take 2", "won", "report stuck b 2"}, firsts...) {
 					isTaken := strings.HasPrefix(before, "take")
@@ -116,6 +127,7 @@ var sending = map[string]func(*testing.T, *World){
 						continue // there is no answer to note
 					}
 					run := func(n int) (says string, writes int) {
+						told := map[string]string{}
 						due++
 						taken := w.dueOf("adyen", due)
 						for what := range strings.SplitSeq(before, ",") {
@@ -130,14 +142,10 @@ var sending = map[string]func(*testing.T, *World){
 								taken = w.refundOf(taken.Payment)
 							}
 						}
-						order := []string{first, second}
+						overtakes := once(func() { told["second"] = w.onARefund(w.Environment(), second, taken, sendings) })
 						if n < 0 {
-							order = []string{second, first}
+							overtakes()
 						}
-						if n == -2 { // whoever takes is told that it is too late, and does not try again
-							order = order[:1]
-						}
-						overtakes := once(func() { w.onARefund(w.Environment(), second, taken, sendings) })
 						l := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
 							if op == "UpdateItem" || op == "TransactWriteItems" {
 								if writes++; writes == n {
@@ -146,14 +154,11 @@ var sending = map[string]func(*testing.T, *World){
 							}
 							return call()
 						})
-						for i, what := range order {
-							if n > 0 && i == 1 {
-								overtakes()
-								continue
-							}
-							w.onARefund(l, what, taken, sendings)
+						if n != -2 { // or else whoever takes is told that it is too late, and does not try again
+							told["first"] = w.onARefund(l, first, taken, sendings)
 						}
-						return saysOf(w.refundOf(taken.Payment)), writes
+						overtakes()
+						return fmt.Sprint(saysOf(w.refundOf(taken.Payment)), " ", told["first"], ", ", told["second"]), writes
 					}
 					if w.leavesOut() {
 						continue
@@ -172,6 +177,31 @@ var sending = map[string]func(*testing.T, *World){
 				}
 			}
 		}
+	},
+	"who takes a refund has it as it was read": func(t *testing.T, w *World) {
+		s := w.presses("one", 9, sale.SendingScope{})
+		s.AsOf = w.Now().Add(10_000 * time.Hour)
+		n := 0
+		for _, before := range []string{"", "report failed c 1", "report failed c 1,take 1,refuse"} {
+			for _, meanwhile := range []string{"take 1", "mark", "lost", "report stuck b 2", "report done b 1"} {
+				n++
+				r := w.dueOf("adyen", n)
+				for what := range strings.SplitSeq(before, ",") {
+					if what != "" {
+						w.onARefund(w.Environment(), what, r, [2]sale.Sending{s})
+						r = w.refundOf(r.Payment)
+					}
+				}
+				s2 := s
+				s2.ID = sale.SendingID(w.Now(), "two")
+				slow := w.overtaken("UpdateItem", func() { w.onARefund(w.Environment(), meanwhile, r, [2]sale.Sending{s2}) })
+				_, isTaken, err := slow.TakeRefund(w.Ctx, r, &s, "live")
+				check(t, !isTaken && err == nil, "after %q, before %q: got %t (%v), want it not taken", before, meanwhile, isTaken, err)
+			}
+		}
+		_, isTaken, err := w.Environment().TakeRefund(w.Ctx, sale.Refund{Payment: "adyen#none", Amount: 1, Currency: "CNY"}, &s, "live")
+		check(t, !isTaken && err == nil, "what is not there: got %t (%v)", isTaken, err)
+		w.hasNoItem("REFUND#", "adyen#none")
 	},
 	"a refund is sent under one id until it is known what became of it, and under the next one after a refusal or a failure": func(t *testing.T, w *World) {
 		s := w.presses("one", 9, sale.SendingScope{})
@@ -274,14 +304,73 @@ var sending = map[string]func(*testing.T, *World){
 				continue
 			}
 			tells("marked", "unmarked")
-			r = w.refundOf(r.Payment)
-			check(t, r.Sent == sale.Sent{Tries: 1} && r.UnmarkNote == "wrong" && r.IsDue(), "got %+v, want it due, and sent under another id", r)
+			for tries := range int64(2) { // and one that was not marked
+				r = w.refundOf(r.Payment)
+				check(t, r.Sent == sale.Sent{Tries: 1 + tries} && r.UnmarkedBy == "kim" && r.UnmarkNote == "wrong"[tries:] && r.IsDue(),
+					"got %+v, want it due, and sent under another id", r)
+				if tries == 0 {
+					w.Succeeds(errOf2(w.Environment().TakeRefund(w.Ctx, r, &s, "live")), nil)
+					w.Pass(sale.LeaseFor)
+					_, done, err := w.Environment().UnmarkRefund(w.Ctx, "", r.Payment, "kim", "rong")
+					check(t, done && err == nil, "it is not taken back: %v", err)
+				}
+			}
 			again, _, err := w.Environment().TakeRefund(w.Ctx, r, &s, "live")
 			w.Succeeds(nil, err)
 			w.Succeeds(w.Environment().NoteSent(w.Ctx, again, again.Sent.Accepted("b"), nil))
 			w.Pass(sale.LeaseFor)
 			tells(string(sale.Conflicting), "")
 			check(t, again.Sent.ID != taken.Sent.ID, "the id is the same")
+		}
+	},
+	"a failure that is reported while its acceptance is noted makes the refund due": func(t *testing.T, w *World) {
+		s := w.presses("one", 9, sale.SendingScope{})
+		for i, first := range []string{"", "report done b 2"} {
+			taken, _, err := w.Environment().TakeRefund(w.Ctx, w.dueOf("adyen", i), &s, "live")
+			w.Succeeds(nil, err)
+			if first != "" { // the failure is then a transaction
+				w.onARefund(w.Environment(), first, taken, [2]sale.Sending{})
+			}
+			writes, isLast := func() {}, false
+			// The report comes when the account was read, and is applied when the acceptance is written.
+			reports := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+				if op == "UpdateItem" || op == "TransactWriteItems" {
+					if isLast {
+						writes()
+					}
+					isLast = true
+				}
+				return call()
+			})
+			accepts := w.Hooked(func(_ string, in any, call func() (out any, err error)) (out any, err error) {
+				if _, isWrite := in.(*dynamodb.UpdateItemInput); !isWrite {
+					return call()
+				}
+				writes = once(func() { out, err = call() })
+				w.onARefund(reports, "report failed b 2", taken, [2]sale.Sending{})
+				writes()
+				return out, err
+			})
+			w.Succeeds(accepts.NoteSent(w.Ctx, taken, taken.Sent.Accepted("b"), nil))
+			r := w.refundOf(taken.Payment)
+			check(t, r.Sent.State == sale.SentRefused && r.Sent.Code == sale.RefundHasFailed && r.IsDue() && r.Failures == 1, "after %q got %+v", first, r)
+		}
+	},
+	"a failure whose report died is known to whoever marks the refund or takes its mark back": func(t *testing.T, w *World) {
+		s := w.presses("one", 9, sale.SendingScope{})
+		for i, what := range []string{"unmark", "mark"} {
+			taken, _, err := w.Environment().TakeRefund(w.Ctx, w.dueOf("adyen", i), &s, "live")
+			w.Succeeds(nil, err)
+			w.Succeeds(w.Environment().NoteSent(w.Ctx, taken, taken.Sent.Accepted("b"), nil))
+			w.onARefund(w.Environment(), "report done b 2", taken, [2]sale.Sending{})
+			report := halves(fmt.Sprintf("%06dx", i), "failed b 2")
+			report.Provider = "adyen"
+			ctx, dies := w.cutAfter(1)
+			dies.ReportMoney(ctx, report)
+			w.onARefund(w.Environment(), what, taken, [2]sale.Sending{})
+			w.Reports(report)
+			r := w.refundOf(taken.Payment)
+			check(t, r.Sent.State == sale.SentRefused && r.IsDue(), "after %s got %+v", what, r)
 		}
 	},
 	"a sending begins once, goes on while it is neither stopped nor over, and forgets nothing that it has done": func(t *testing.T, w *World) {

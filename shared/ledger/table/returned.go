@@ -2,6 +2,7 @@ package table
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -67,9 +68,13 @@ func UpdateReturned(key Item, unread string, was, after sale.Returned, others It
 	attributes := returnedAttributes(after)
 	u := Update{Key: key, If: condition, Values: values, ReturnOld: true}
 	var gone []string
-	for _, name := range slices.Sorted(maps.Keys(returnedAttributes(was))) {
-		if !Has(attributes, name) {
+	held := returnedAttributes(was)
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		switch {
+		case !Has(attributes, name):
 			gone = append(gone, "#"+name)
+		case reflect.DeepEqual(attributes[name], held[name]):
+			delete(attributes, name)
 		}
 	}
 	if after.RefundedAt.IsZero() && !was.RefundedAt.IsZero() {
