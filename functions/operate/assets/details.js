@@ -66,5 +66,9 @@ export const details = {
   "a sale with a draw has at most %d shards, which are planned for %d ordersPerSecond": "抽签活动最多 %d 个分片，按每秒 %d 个订单规划",
   "opensAt must be at least %d seconds after enterUntil: the roll, the dice and the first call need that time": "开始时间须至少晚于登记结束 %d 秒：名单、随机数和首次叫号需要这段时间",
   "%s must be an address of at most %d characters that begins with https://, percent-encoded": "%s 须为最多 %d 个字符的网址，以 https:// 开头并经百分号编码",
+  "this stack sends no refunds: it was deployed without RefundKeysArn": "本系统不发送退款：部署时没有 RefundKeysArn",
+  "asOf must be the asOf of a list of refunds that was read within the last hour": "退款列表须在一小时内读取：请重新加载后再试",
+  "the id is that of another sending": "该编号属于另一批退款",
+  "the refund was sent, and its provider will say what became of it": "退款已发送，其结果由支付方告知",
   "price must be a multiple of %d minor units: Stripe charges no smaller part of %s": "价格须为 %d 个最小货币单位的整数倍：Stripe 对 %s 不收取更小的金额",
 };

@@ -60,7 +60,7 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	file := filepath.Join(root, "template.yaml")
 	text := own(t, "template.yaml")
 	before := functions(t, file, nil)
-	const every, ofTable = "Draw Finalize Operate Page Pay Publish Purchase Query Reconcile Refund Release Seed", "Draw Finalize Operate Page Pay Purchase Query Reconcile Release Seed"
+	const every, ofTable = "Draw Finalize Operate Page Pay Publish Purchase Query Reconcile Refund Release Seed", "Draw Finalize Operate Page Pay Purchase Query Reconcile Refund Release Seed"
 	for _, c := range []struct{ was, is, want string }{ // of a parameter its name and value, or else a part of the template
 		{"ExistingTable", "restored", ofTable},
 		{"OriginSecret", "0123456789abcdef0123456789abcdef", "Page Pay Purchase Query"},

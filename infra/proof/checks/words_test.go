@@ -13,8 +13,8 @@ import (
 // wordless are refusals that the operators' page never shows: of codes that only buyers get or for which it has words
 // of its own, and of requests that it does not make.
 var wordless = regexp.MustCompile(`^(Closed|Paused|NotYourTurn|TurnOver|EnteringClosed|NotCancellable|DrawNotFound|EntryNotFound|RollNotFound|Unauthorized|Forbidden): ` +
-	`|^InvalidRequest: (version is not|labels must|maxStock must|shards must|give shards|lateDays |extras |a sale with a draw has no lateDays|give payWithin|give at least|orderId must|expected must|unit must|units must|at |until is out|actor must|unknown provider|the payment has|the report |after must|action must|a redrive is|give saleId or|payments must)` +
-	`|: the user has no order in this sale$|: no such refund$|a resume without version`)
+	`|^InvalidRequest: (version is not|labels must|maxStock must|shards must|give shards|lateDays |extras |a sale with a draw has no lateDays|give payWithin|give at least|orderId must|expected must|unit must|units must|at |until is out|actor must|unknown provider|the payment has|the report |after must|action must|a redrive is|give saleId or|payments must|the scope must|count and sums must|sums must|id must be that of)` +
+	`|: the user has no order in this sale$|: no such (refund|sending)$|a resume without version`)
 
 // A text that was changed in English only would be shown in English.
 func TestEveryRefusalThatThePageShowsIsInChinese(t *testing.T) {

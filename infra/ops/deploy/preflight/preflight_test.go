@@ -18,6 +18,7 @@ import (
 const (
 	certificate    = "arn:aws:acm:us-east-1:123456789012:certificate/f"
 	key            = "arn:aws:secretsmanager:us-east-1:123456789012:secret:s:SecretString:::v"
+	refundKeys     = "arn:aws:secretsmanager:us-east-1:123456789012:secret:shop-refunds-AbC123"
 	secret         = "0123456789abcdef0123456789abcdef"
 	bus            = "arn:aws:events:us-east-1:123456789012:event-bus/orders"
 	topic          = "arn:aws:sns:us-east-1:123456789012:ops"
@@ -195,6 +196,8 @@ func TestADeploymentIsStoppedIfItWouldFailOrHarm(t *testing.T) {
 		{Unread, "an account that does not answer", "cannot be read: no credentials", fails("Limits", "no credentials")},
 		{Failed, "more reserved than the account has", "of which 532 can be reserved", func(a *attempt) { a.limits.Unreserved = 632 }},
 		{Failed, "too much provisioned without a reservation", "0 environments reserved and 901 more provisioned", gives("PurchaseReservedConcurrency", "0", "PurchaseProvisionedConcurrency", "901")},
+		{Failed, "RefundFunction's environment beside all others", "901 environments reserved", gives("PurchaseReservedConcurrency", "867", "RefundKeysArn", refundKeys)},
+		{Failed, "a secret of refunds by a part of its ARN", "may not read it", gives("RefundKeysArn", strings.TrimSuffix(refundKeys, "-AbC123"))},
 		{Failed, "the stack's whole reserve again beside another's", "534 environments reserved", func(a *attempt) {
 			a.limits.Unreserved = 633
 			a.give("FinalizeMaximumConcurrency", "21")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,9 @@ var regional = []string{
 	"CertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "WeChatPayKeysArn", "AlipayKeysArn", "AdyenKeysArn", "RefundKeysArn",
 	"PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn", "EventBusArn",
 }
+
+// wholeARN is the end of a secret's ARN. A policy, unlike a call, takes no part of it.
+var wholeARN = regexp.MustCompile(`-[A-Za-z0-9]{6}$`)
 
 // longestStack is how much of the stack's name CloudFormation leaves in a function's, of 64. RolloutRole is for those with the whole.
 const longestStack = 64 - len("-ReconcileFunction-0123456789ABC")
@@ -53,6 +57,9 @@ func (r *report) values() {
 	}
 	if strings.Contains(r.text("PaymentUrl"), "{signature}") && r.text("PaymentLinkKeyArn") == "" {
 		fail("PaymentUrl has a {signature}: QueryFunction and PurchaseFunction would not start without PaymentLinkKeyArn")
+	}
+	if arn := r.text("RefundKeysArn"); arn != "" && !wholeARN.MatchString(arn) {
+		fail("RefundKeysArn=%s: it is not the whole ARN, with the six characters at its end: RefundFunction may not read it", arn)
 	}
 	for _, name := range regional {
 		// arn:aws:SERVICE:REGION:ACCOUNT:…
