@@ -173,7 +173,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []table.Shard) *Receipt {
 		SaleID: s.ID, AsOf: now, Claims: a.Pending + a.Confirmed, Pending: a.Pending, Confirmed: a.Confirmed,
 		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits, RefundsDue: a.RefundsDue,
 		Finished: a.Closed, ClosesAt: s.Ends(), Version: a.Version, Paid: a.Paid, Money: a.Money, Accepted: a.Accepted,
-		ReleasedClaims: a.ReleasedClaims,
+		ReleasedClaims: a.ReleasedClaims, SentSince: a.SentSince,
 	}
 	if s.PayWithin > 0 || s.IsRecalled() {
 		r.Unpaid, r.UnpaidUnits = a.Unpaid, a.UnpaidUnits
@@ -254,6 +254,7 @@ func (l *Ledger) auditRefunds(ctx context.Context, s sale.Sale, a *Audit) error 
 		}
 		for _, r := range page.refunds {
 			a.Money.refund(r)
+			a.add(r)
 			switch r.Reason {
 			case sale.RefundRecalled: // the payment is also its order's
 				a.RecallRefunds++

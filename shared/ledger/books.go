@@ -133,6 +133,7 @@ type Audit struct {
 	RefundsAfter string `json:"refundsAfter,omitempty"`
 	RefundsRead  bool   `json:"refundsRead,omitempty"`
 	RefundsDue   int64  `json:"refundsDue,omitempty"`
+	SentSince
 	// Money and Accepted are the Receipt's, as far as the pass has come.
 	Money    Money `json:"money,omitempty"`
 	Accepted Pace  `json:"accepted,omitzero"`
@@ -238,6 +239,8 @@ type Receipt struct {
 	Findings             []string `json:"findings,omitempty"`
 	// Missing is the number of missing order items; ReadUnits is the cost of the pass.
 	Missing int64 `json:"-"`
+	// SentSince is of its refunds.
+	SentSince `json:"-"`
 	// Available is the stock that anybody can buy now: 0 if the sale is paused, closed or
 	// not open yet, and during a call of a draw that is not for anybody.
 	Available int64   `json:"-"`

@@ -146,12 +146,44 @@ type RefundCount struct {
 	Due     int64
 	// HeldBack counts those that are due if a dispute is won. Then the listing notes it: see Listing.RefundAt.
 	HeldBack int64
+	SentSince
 	Complete bool
 
 	money      Money
 	began      time.Time
 	after      string
 	unreadable error // the first one's
+}
+
+// SentSince is since when the oldest refunds wait that were sent: of those that are unknown, and of those that were
+// accepted and are not back. Zero is none.
+type SentSince struct {
+	UnknownSince  time.Time `json:"unknownSince,omitzero"`
+	AcceptedSince time.Time `json:"acceptedSince,omitzero"`
+}
+
+// add counts a refund, unless it is settled: back, or its dispute is lost.
+func (s *SentSince) add(r sale.Refund) {
+	switch {
+	case !r.IsDue() && !r.IsHeldBack():
+	case r.Sent.State == sale.SentUnknown:
+		s.Join(SentSince{UnknownSince: r.Sent.At})
+	case r.Sent.State == sale.SentAccepted:
+		s.Join(SentSince{AcceptedSince: r.Sent.At})
+	}
+}
+
+// Join counts others, too.
+func (s *SentSince) Join(t SentSince) {
+	s.UnknownSince, s.AcceptedSince = earlier(s.UnknownSince, t.UnknownSince), earlier(s.AcceptedSince, t.AcceptedSince)
+}
+
+// earlier returns the first of two instants, of which zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // forgetAfter is how old the refund that a listing notes must be before a count begins that may
@@ -176,6 +208,7 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 		c.Due, c.HeldBack = c.Due+page.due, c.HeldBack+page.held
 		for _, r := range page.refunds {
 			c.money.refund(r)
+			c.add(r)
 		}
 		c.unreadable = cmp.Or(c.unreadable, errors.Join(page.unreadable...))
 		c.after, c.Complete = page.last, page.last == ""

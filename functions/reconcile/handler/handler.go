@@ -106,7 +106,7 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 		},
 		Report: func(line *telemetry.Event, i int, _ error) {
 			if receipts[i] != nil {
-				report(line, *receipts[i])
+				h.report(line, *receipts[i])
 			}
 		},
 		Draft: func(line *telemetry.Event, i int, draft *sale.DraftError) {

@@ -47,8 +47,9 @@ type Receipt struct {
 	Findings             []string `json:"findings"`
 	// ReadUnits is what the pass cost, in DynamoDB read request units.
 	ReadUnits float64 `json:"readUnits"`
-	// Available is the stock that can be bought now; a metric, not part of the books.
-	Available int64 `json:"-"`
+	// Available is the stock that can be bought now, and Sent is of refunds; metrics, not part of the books.
+	Available int64            `json:"-"`
+	Sent      ledger.SentSince `json:"-"`
 }
 
 func shown(r ledger.Receipt, resent int64) *Receipt {
@@ -61,12 +62,12 @@ func shown(r ledger.Receipt, resent int64) *Receipt {
 		Pending: r.Pending, Confirmed: r.Confirmed, Paid: r.Paid, Released: r.Released, Unpaid: r.Unpaid,
 		RefundsDue: r.RefundsDue, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds, Balanced: r.Balanced,
 		Units: r.Units, UnpaidUnits: r.UnpaidUnits, ReleasedClaims: r.ReleasedClaims,
-		Findings: findings, ReadUnits: r.ReadUnits, Available: r.Available,
+		Findings: findings, ReadUnits: r.ReadUnits, Available: r.Available, Sent: r.SentSince,
 	}
 }
 
 // report writes one line per sale, with the figures that alarms watch (P11).
-func report(event *telemetry.Event, r Receipt) {
+func (h *Handler) report(event *telemetry.Event, r Receipt) {
 	event.Text("saleId", r.SaleID)
 	event.Metric("oversold", telemetry.Count, int(max(0, -r.Stock, max(r.Claims, r.Units)-r.Released-r.Seeded)))
 	event.Metric("unbalanced", telemetry.Count, map[bool]int{false: 1, true: 0}[r.Balanced])
@@ -79,6 +80,7 @@ func report(event *telemetry.Event, r Receipt) {
 		event.Metric("unpaid", telemetry.Count, int(r.Unpaid))
 		event.Metric("refundsDue", telemetry.Count, int(r.RefundsDue))
 	}
+	h.reportSent(event, r.Sent)
 	var err error
 	code := sale.Code("")
 	if !r.Balanced {

@@ -38,9 +38,10 @@ func (h *Handler) reportRefunds(ctx context.Context, event *telemetry.Event, dra
 		}
 	}
 	err := countRefunds(ctx, h.ledger, h.refunds)
-	due, left := int64(0), 0
+	due, left, sent := int64(0), 0, ledger.SentSince{}
 	for _, c := range h.refunds {
 		due += c.Due
+		sent.Join(c.SentSince)
 		if !c.Complete {
 			left++
 		}
@@ -50,13 +51,25 @@ func (h *Handler) reportRefunds(ctx context.Context, event *telemetry.Event, dra
 		event.Int("left", left)
 	default:
 		h.refunds = nil
-		if due == 0 && err == nil {
+		if due == 0 && err == nil && sent == (ledger.SentSince{}) {
 			return nil
 		}
 		event.Metric("refundsDue", telemetry.Count, int(due))
+		h.reportSent(event, sent)
 	}
 	event.End("refunds", sale.CodeOf(err), err)
 	return err
+}
+
+// reportSent writes for how long the oldest refunds that were sent have waited, if there are any: each metric costs
+// money.
+func (h *Handler) reportSent(event *telemetry.Event, sent ledger.SentSince) {
+	if !sent.UnknownSince.IsZero() {
+		event.Metric("refundUnknownSeconds", telemetry.Seconds, int(h.now().Sub(sent.UnknownSince)/time.Second))
+	}
+	if !sent.AcceptedSince.IsZero() {
+		event.Metric("refundAcceptedSeconds", telemetry.Seconds, int(h.now().Sub(sent.AcceptedSince)/time.Second))
+	}
 }
 
 // countRefunds continues the counts that are not complete until the time is up.

@@ -60,6 +60,53 @@ func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrd
 	})
 }
 
+// In the sale, which is not drained, a receipt says it, and of the unknown order the line of the refunds.
+func TestItIsSaidForHowLongRefundsThatWereSentHaveWaited(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 5, 1, payable)
+		w.Confirm(w.Crowd("moutai", 0, 3)[:1]...)
+		waits := func(line string, unknown, accepted any) {
+			w.T.Helper()
+			w.receipts(`{}`)
+			of := w.Lines("message")[line]
+			got := []any{of.Fields["refundUnknownSeconds"], of.Fields["refundAcceptedSeconds"]}
+			if got[0] != unknown || got[1] != accepted || unknown != nil && of.Metrics["refundUnknownSeconds"] != "Seconds by service" {
+				w.T.Errorf("%s: got %v, want %v and %v", line, of, unknown, accepted)
+			}
+		}
+		s := sale.Sending{ID: sale.SendingID(time.Now(), "press"), AsOf: time.Now().Add(time.Hour)}
+		send := func(saleID, payment string) sale.Refund {
+			w.T.Helper()
+			user := map[string]string{"moutai": "user-0"}[saleID]
+			r, taken, err := w.Ledger().TakeRefund(w.T.Context(), *w.PayIn(saleID, user, payment, 100).Refund, &s, "live")
+			if err != nil || !taken {
+				w.T.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			return r
+		}
+		note := func(r sale.Refund, money ...sale.MoneyReport) {
+			w.T.Helper()
+			if _, err := w.Ledger().NoteSent(w.T.Context(), r, r.Sent.Accepted("re_1"), money); err != nil {
+				w.T.Fatal(err)
+			}
+		}
+		w.PayIn("moutai", "user-0", "pi_0", 100)
+		for line, saleID := range map[string]string{"receipt": "moutai", "refunds": ""} {
+			waits(line, nil, nil)
+			first, second := send(saleID, "pi_1"+saleID), send(saleID, "pi_2"+saleID)
+			waits(line, 120.0, nil)
+			note(first)
+			waits(line, 60.0, 120.0)
+			note(second, sale.MoneyReport{
+				Provider: "stripe", Reference: "pi_2" + saleID, MayBeOurs: true,
+				Currency: "CNY", Refund: &sale.RefundReport{ID: "re_1", State: sale.RefundDone, Amount: 100},
+			})
+			waits(line, nil, 120.0)
+		}
+	})
+}
+
 func TestRefundsThatCannotBeReadAreAFailureAndKeepNoSaleFromItsReceipt(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 3, 1, payable)
