@@ -143,7 +143,7 @@ func printLacking(out io.Writer, r maintenance.Replayed) {
 		n    int
 	}{
 		{"claims", r.Claims}, {"guards", r.Guards}, {"order ids", r.OrderIDs}, {"orders", r.Orders}, {"payments", r.Payments}, {"releases", r.Releases},
-		{"refunds due", r.Refunds}, {"additions", r.Additions}, {"more time", r.Extensions}, {"halves", r.Halves}, {"shard counts", r.Shards},
+		{"refunds due", r.Refunds}, {"additions", r.Additions}, {"more time", r.Extensions}, {"halves", r.Halves}, {"open sendings", r.Sendings}, {"shard counts", r.Shards},
 	} {
 		fmt.Fprintf(out, "  %-14s %12d\n", line.name, line.n)
 	}

@@ -50,6 +50,18 @@ func (w *World) erasedClaim() (found sale.Claim) {
 	return found
 }
 
+// isRefused sends a refund due of the sale, and its provider refuses it with those words.
+func (w *World) isRefused(payment, words string) {
+	w.T.Helper()
+	for _, r := range w.refunds("moutai") {
+		if r.Payment == payment {
+			r, _, err := w.Environment().TakeRefund(w.Ctx, r, &sale.Sending{ID: sale.SendingID(w.Now(), "press")}, "live")
+			w.Succeeds(nil, err)
+			w.Succeeds(w.Environment().NoteSent(w.Ctx, r, r.Sent.Refused(sale.SendingRule{}, "no-account", words), nil))
+		}
+	}
+}
+
 // drainedWith opens a sale that asks for no payment, sells to alice, bob and carol, and ends it.
 func (w *World) drainedWith() []uint64 {
 	w.T.Helper()
@@ -69,6 +81,7 @@ var erasing = map[string]func(*testing.T, *World){
 		for i, reference := range []string{"pi_1", "pi_2"} {
 			w.Settles(PaymentOf(ids[i], reference))
 			w.Settles(PaymentOf(ids[i], reference+"-again"))
+			w.isRefused("stripe#"+reference+"-again", []string{"alice", "bob"}[i]+" has no account")
 			w.marksRefunded("moutai", "stripe#"+reference+"-again")
 		}
 		w.ends(c)
@@ -80,6 +93,8 @@ var erasing = map[string]func(*testing.T, *World){
 		check(t, claim.OrderID == ids[0] && claim.State() == sale.Paid && claim.RequestKey == "", "the order is %+v", claim)
 		held := w.holds(claim.User, 1)["moutai"]
 		check(t, held.Order != nil && held.Order.User == claim.User && held.Guarded && len(held.Refunds) == 1, "of the random id it holds %+v", held)
+		sent := held.Refunds[0].Sent
+		check(t, sent.State == sale.SentRefused && sent.By != "" && sent.Code == "no-account" && sent.Words == "", "of the refund is left: %+v", sent)
 		bob := w.holds("bob", 1)["moutai"]
 		check(t, bob.Claim != nil && bob.Guarded && len(bob.Refunds) == 1, "of another user it holds %+v", bob)
 		w.Settled(2)

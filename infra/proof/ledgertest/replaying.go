@@ -47,6 +47,37 @@ var replaying = map[string]func(*testing.T, *World){
 			p.isWhole(fmt.Sprint("after ", writes, " writes"))
 		}
 	},
+	"a replay stops the sendings that went on, and what was sent stays as it was": func(t *testing.T, w *World) {
+		w.OpenPriced(9, 1)
+		id := w.Ordered("alice")[0]
+		for _, reference := range []string{"pi_1", "pi_2"} {
+			w.Settles(PaymentOf(id, reference))
+		}
+		p := &past{World: w, lost: maintenance.Lost{RestoredTo: w.Now()}}
+		begins := func(press string) sale.Sending {
+			s := sale.Sending{ID: sale.SendingID(w.Now(), press), AsOf: w.Now(), Count: 1, Author: sale.Author{Actor: "kim"}}
+			begun, _, err := w.Environment().BeginSending(w.Ctx, s)
+			w.Succeeds(nil, err)
+			return begun
+		}
+		open, ended, stopped := begins("1"), begins("2"), begins("3")
+		ended.EndedAt = w.Now()
+		w.Succeeds(w.Environment().SaveSending(w.Ctx, ended, ended))
+		stopped, _, err := w.Environment().StopSending(w.Ctx, stopped.ID, "ana")
+		w.Succeeds(nil, err)
+		taken, _, err := w.Environment().TakeRefund(w.Ctx, w.refunds("moutai")[0], &open, "live")
+		w.Succeeds(nil, err)
+		w.Pass(time.Minute)
+		open.StoppedAt, open.StoppedBy = w.Now(), "restore"
+		for i, write := range []bool{false, true, true} {
+			done := p.replays(w.Environment(), write)
+			check(t, done.Sendings == []int{1, 1, 0}[i], "replay %d: got %+v", i, done)
+		}
+		all, err := w.Environment().Sendings(w.Ctx)
+		w.Succeeds(nil, err)
+		noDiff(t, []sale.Sending{stopped, ended, open}, all, "the sendings")
+		noDiff(t, []sale.Refund{taken}, w.refunds("moutai"), "the refund")
+	},
 	"numbers leap again in another restore": func(t *testing.T, w *World) {
 		p := w.lives()
 		p.becomes(p.kept)

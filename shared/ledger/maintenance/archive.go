@@ -355,8 +355,8 @@ func (m *Maintenance) beginArchive(ctx context.Context, saleID string, sum summe
 	return sale.AsInternal(err)
 }
 
-// forgetRefunded takes the users out of a sale's refunds, also of those that came after the archive
-// was written: those that can be seen, and those that the deleted claims have noted. No refund gets a
+// forgetRefunded takes the users and providers' words out of a sale's refunds, also of those that came after the
+// archive was written: those that can be seen, and those that the deleted claims have noted. No refund gets a
 // user without a claim. The refunds stay: a provider that reports one again gets the same answer.
 func (d *deleting) forgetRefunded(saleID string) error {
 	refunds, err := d.table.RefundItems(d.ctx, saleID)
@@ -366,6 +366,13 @@ func (d *deleting) forgetRefunded(saleID string) error {
 	keys := map[table.Identity]table.Item{}
 	for _, it := range refunds {
 		if table.Has(it, "user") {
+			r, err := table.ReadRefund(it)
+			if err == nil && r.Sent.Words != "" { // before the user, who marks it as still to do
+				err = d.table.Update(d.ctx, table.ForgetWords(table.KeyOf(it), r.Sent))
+			}
+			if err != nil {
+				return sale.AsInternal(err)
+			}
 			keys[table.IdentityOf(it)] = table.KeyOf(it)
 		}
 	}

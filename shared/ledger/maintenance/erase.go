@@ -128,10 +128,13 @@ func (m *Maintenance) eraseActions(h Held, user, erased string) (actions []types
 		actions = append(actions, take(table.KeyOf(h.entry)))
 	}
 	for _, refund := range h.Refunds {
-		actions = append(actions, m.table.Action(table.Update{
-			Key:  table.RefundKey(h.Sale.ID, refund.Payment),
-			Expr: "SET #user = :erased REMOVE #unmarkNote", Values: table.Item{":erased": table.S(erased)},
-		}))
+		u := table.Update{Key: table.RefundKey(h.Sale.ID, refund.Payment), Expr: "SET", Values: table.Item{}}
+		if refund.Sent.Words != "" {
+			u = table.ForgetWords(u.Key, refund.Sent)
+			u.Expr += ","
+		}
+		u.Expr, u.Values[":erased"] = u.Expr+" #user = :erased REMOVE #unmarkNote", table.S(erased)
+		actions = append(actions, m.table.Action(u))
 	}
 	return actions
 }

@@ -49,6 +49,8 @@ type Replayed struct {
 	Halves int
 	// TakenBack are withdrawals of which such steps are taken back: they must be repeated.
 	TakenBack []string
+	// Sendings counts those that went on, and are stopped: what they have sent since is lost.
+	Sendings int
 	// Shards counts the shards whose counts did not follow from their claims.
 	Shards int
 	// Oversold are the live claims of shards that have fewer units, in sales that have fewer units in all or in which
@@ -61,7 +63,7 @@ type Replayed struct {
 // Missing counts what the table lacked.
 func (r *Replayed) Missing() int {
 	return r.Claims + r.Guards + r.OrderIDs + r.Orders + r.Payments + r.Releases + r.Refunds +
-		r.Additions + r.Extensions + r.Halves + r.Shards
+		r.Additions + r.Extensions + r.Halves + r.Sendings + r.Shards
 }
 
 // Scanner is the one call of a client that only a replay needs.
@@ -92,6 +94,9 @@ const (
 //
 // What an account says is applied to what was restored or written, and not counted. What a claim or refund has heard
 // and its account has lost is taken back: its provider must report it again.
+//
+// A sending that went on at that instant is stopped, also one that has ended since: what it has sent is lost, and so
+// operators first mark what is back.
 //
 // More time that was given to unpaid orders is given again, to sales whose orders are not finished. Other edits and
 // withdrawals are not replayed. A sale that is not over is paused, so that nothing is sold before an

@@ -142,7 +142,7 @@ func (one *replayed) noteRefund(at time.Time) {
 // kinds are those of the table's partition keys.
 var kinds = []string{
 	"SALE", "CHANGES", "CANCELLED", "SALES", "STOCK", "CLAIM", "ORDER", "SEQ", "REFUND", "GROUP", "GUARD", "ENTRY",
-	"DRAWKEY", "ROLL", "DRAW", "PAYMENT", "MONEY",
+	"DRAWKEY", "ROLL", "DRAW", "PAYMENT", "MONEY", "SENDS",
 }
 
 // scan reads the whole table: it counts the claims of each shard, and completes what was
@@ -233,6 +233,14 @@ func (p *replay) complete(ctx context.Context, items []table.Item) error {
 				PaidAt: r.Time("at"),
 			}
 			err = r.Err
+		case "SENDS":
+			if table.Has(it, "stoppedAt") || table.Has(it, "endedAt") {
+				continue
+			}
+			if p.done.Sendings++; p.write {
+				stop := table.StopSending(table.IdentityOf(it).SK, restoreActor, p.table.Now())
+				err = p.table.Update(ctx, stop)
+			}
 		case "MONEY":
 			err = p.restoreAccount(ctx, rest, r.Number("v"))
 		default:

@@ -56,6 +56,16 @@ func sentText(s sale.Sent) types.AttributeValue {
 	})
 }
 
+// ForgetWords takes its provider's words out of what is known of a refund that was sent: they may name its buyer.
+func ForgetWords(key Item, was sale.Sent) Update {
+	after := was
+	after.Words = ""
+	return Update{
+		Key: key, Expr: "SET #sent = :sent", If: "#sent = :wasSent",
+		Values: Item{":sent": sentText(after), ":wasSent": sentText(was)},
+	}
+}
+
 const sendingsPK = "SENDS"
 
 // SendingKey returns the key of a sending. Their ids sort by the instant that they begin with.
