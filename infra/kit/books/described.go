@@ -130,6 +130,11 @@ func (f keyForm) cut(text string, parts *keyParts) bool {
 var partForms = map[string]func(string) bool{
 	"sale": isID, "seed": isID, "group": isID, "user": isUser, "payment": isPayment, "order": isOrder,
 	"shard": isIndex, "bucket": isIndex, "step": isIndex,
+	"id": isID,
+	"time": func(s string) bool {
+		at, err := time.Parse(sendingTime, s)
+		return err == nil && at.Format(sendingTime) == s
+	},
 	"page":   func(s string) bool { return len(s) == 2 && strings.Trim(s, "0123456789abcdef") == "" },
 	"part":   func(s string) bool { return len(s) == 1 && "0" <= s && s <= "3" },
 	"number": func(s string) bool { return len(s) == 10 && s > "0000000000" && isIndex(strings.TrimLeft(s, "0")) },

@@ -218,6 +218,55 @@ func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
 	}.areFound(settled(t))
 }
 
+func TestEachKindOfBrokenSendingIsNamed(t *testing.T) {
+	w := settled(t)
+	sending := w.items().where(func(k key) bool { return k.pk == "SENDS" })
+	unknown := key{"REFUND#", "stripe#pi_6"}
+	said := func(k key, name, old, new string) func(items) {
+		return func(all items) {
+			was := all[k][name].(*types.AttributeValueMemberS).Value
+			all.set(k, name, text(strings.Replace(was, old, new, 1)))
+		}
+	}
+	sent := func(k key, sent string) func(items) {
+		return func(all items) { all.set(k, "sent", text(sent)) }
+	}
+	another := sending.sk + "2"
+	breakages{
+		{"accepted without a refund", said(refundKey("pi_3"), "sent", `"re_1"`, `""`), "P19", "sent is accepted without a refund"},
+		{"unknown with a refund", said(unknown, "sent", `"account"`, `"refund":"re_1","account"`), "P19", "sent is accepted without a refund, or has one without"},
+		{"another id", said(unknown, "sent", `"id":"`, `"id":"0`), "P19", "sent has no id"},
+		{"unknown without an instant", said(unknown, "sent", `"at"`, `"tries":1,"was"`), "P19", "sent is not as documented"},
+		{"sent before it was due", said(unknown, "sent", `"at":1`, `"at":`), "P19", "sent has no id, or an instant before at"},
+		{"a lease of tomorrow", said(unknown, "sent", `"lease":1`, `"lease":2`), "P24", "was recorded, sent or made at"},
+		{"an id of a refusal", said(unknown, "sent", "unknown", "refused"), "P19", "sent has the id of a request that has an answer"},
+		{"no such state", said(unknown, "sent", "unknown", "done"), "P19", "sent has no such state"},
+		{"nobody who sent it", sent(unknown, `{"state":"refused"}`), "P19", "sent is by no sending"},
+		{"tries below 0", sent(unknown, `{"tries":-1}`), "P19", "tries below 0"},
+		{"sent to nobody who can send it", func(all items) { all.copy(unknown, key{"REFUND#", "square#pi_6"}, nil) }, "P19", "of a payment that cannot be sent"},
+		{"an accepted one that has failed", func(all items) {
+			all.set(refundKey("pi_3"), "money", number("1")).set(refundKey("pi_3"), "failures", number("1"))
+			all[accountKey("stripe#pi_3")] = item{
+				"pk": text("MONEY#stripe#pi_3"), "sk": text("MONEY"), "v": number("1"), "saleId": text("moutai"), "orderId": all[refundKey("pi_3")]["orderId"],
+				"refunds": text(`{"re_1":{"state":"failed","amount":1,"currency":"CNY","heard":{"failed":1}}}`),
+			}
+		}, "P43", "the refund re_1 of stripe#pi_3 is said to be accepted, but has failed"},
+		{"by nobody's press", said(unknown, "sent", "#press", "#other"), "P42", "stripe#pi_6 was sent by " + strings.Replace(sending.sk, "press", "other", 1)},
+		{"more than was looked at", func(all items) { all.set(sending, "count", number("1")).drop(sending, "progress") }, "P42", "was to send 1 refunds, and has sent 2 at least"},
+		{"a larger sum than was looked at", func(all items) { all.set(sending, "sums", text(`{"CNY":199901}`)).drop(sending, "progress") }, "P42", "was to send 199901 CNY, and has sent 399800 at least"},
+		{"what was not asked for", func(all items) { all.set(sending, "scope", text(`{"saleId":"moutai"}`)) }, "P42", "has sent the refund REFUND#, stripe#pi_6, which it is not about"},
+		{"two scopes", said(sending, "scope", "{", `{"saleId":"moutai",`), "P19", "scope is several"},
+		{"taken beyond the count", said(sending, "progress", `"taken":2`, `"taken":3`), "P19", "it has taken more than its count"},
+		{"taken beyond the sums", said(sending, "progress", `"CNY":`, `"CNY":1`), "P19", "it has taken more than its sums"},
+		{"of nothing", func(all items) { all.set(sending, "sums", text(`{}`)) }, "P19", "sums are none"},
+		{"stopped and ended", func(all items) {
+			all.set(sending, "stoppedAt", all[sending]["endedAt"]).set(sending, "stoppedBy", text("kim"))
+		}, "P19", "it was stopped, and has ended"},
+		{"of a list of long ago", func(all items) { all.add(sending, "at", 2*hour) }, "P19", "asOf is not of the hour before at"},
+		{"of tomorrow", func(all items) { all.copy(sending, key{"SENDS", another}, item{"endedAt": number("1794600000000")}) }, "P42", "which is in the future"},
+	}.areFound(w)
+}
+
 func TestAClaimThatNobodyReleasesIsFound(t *testing.T) {
 	w := settled(t)
 	w.Pass(35*time.Minute + 24*time.Hour)

@@ -194,6 +194,7 @@ type refundItem struct {
 	Labels        string
 	At, Again     int64 // Again is 0, or since when it is due again
 	returned            // RefundedAt is 0 while it is due
+	sent          sentSaid
 }
 
 // isDue reports whether it is to be sent: no dispute holds it back.
@@ -207,6 +208,7 @@ var readRefund = reader("refund, unknown refund", func(f *fields, r *refundItem)
 	f.failIf(f.has("again") && r.Again < r.At-skew.Milliseconds(), "again is before at")
 	f.with("unmarkedBy", "unmarkNote") // the note goes when its user is erased, or the sale archived
 	r.returned.check(f)
+	r.checkSent(f)
 	f.failIf(f.has("refundedBy") && !f.has("refundedAt"), "refundedBy is of no refund that is done")
 	f.failIf(r.Sale != "" && r.User == "", "user is missing")
 })
@@ -222,6 +224,7 @@ func (p *pass) readRefunds(ctx context.Context) error {
 				p.malformed(it, problem)
 				if problem == "" {
 					refunds = append(refunds, r)
+					p.takeSent(&r)
 					if !isPaidFor(r.Reason) {
 						p.compare(payments, hashOf(r.Payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.Payment) })
 					}
@@ -242,7 +245,7 @@ func (p *pass) readRefunds(ctx context.Context) error {
 		}
 	}
 	p.findDoubles(payments)
-	return nil
+	return p.readSendings(ctx)
 }
 
 func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
@@ -252,6 +255,9 @@ func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
 	told := slices.DeleteFunc(slices.Clone(refunds), func(r refundItem) bool { return r.Money == 0 })
 	err := lookUp(ctx, p, told, func(r refundItem) key { return accountKey(r.Payment) }, func(r refundItem, it item) {
 		p.checkMoney(r.Payment, r.Amount, r.Currency, r.returned, true, it)
+		a, _ := readAccount(it)
+		p.findIf(a.V == r.Money && r.sent.State == "accepted" && a.refunds[r.sent.Refund].State == "failed", "P43", "sent "+r.Payment,
+			"the refund %s of %s is said to be accepted, but has failed, says the account: nobody sends it again", r.sent.Refund, r.Payment)
 	})
 	if err != nil || p.buckets == 0 {
 		return err
@@ -292,8 +298,8 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	if r.Sale != "" {
 		p.checkLabels(about, "the refund of "+r.Payment, r.Labels)
 	}
-	latest := max(r.At, r.Again, r.RefundedAt)
-	p.findIf(latest > p.Now().Add(skew).UnixMilli(), "P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.Payment, clock(latest))
+	latest := max(r.At, r.Again, r.RefundedAt, r.sent.At, r.sent.Lease-leaseFor.Milliseconds())
+	p.findIf(latest > p.Now().Add(skew).UnixMilli(), "P24", about+" at", "the refund of %s was recorded, sent or made at %s, which is in the future", r.Payment, clock(latest))
 	if it == nil {
 		p.findIf(r.Sale != "", "P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.Payment, r.OrderID)
 		return

@@ -37,10 +37,11 @@ type pass struct {
 	refundsDue       int64
 	cancelled        int64 // orders of which it is stored who has cancelled them
 	cancelledClaims  int64
-	broughtBack      []int64 // per shard, the units that a cancellation brought back
-	unrecalled       int64   // see open
-	lastConfirmed    int64   // of them
-	isNoted          bool    // the listing's refundAt is that of a refund
+	broughtBack      []int64            // per shard, the units that a cancellation brought back
+	unrecalled       int64              // see open
+	lastConfirmed    int64              // of them
+	sent             map[string]*sentBy // by their sending
+	isNoted          bool               // the listing's refundAt is that of a refund
 	doubles          [len(uniques)]doubles
 	days             map[string]uint64 // by day, the order id with the highest number
 	hasty            []Claim           // expired before the sale's payUntil, as far as recorded

@@ -98,6 +98,9 @@ func (s *strays) take(it item) {
 	case "refund", "unknown refund":
 		_, problem := readRefund(it)
 		s.belongs(it, saleID, problem)
+	case "sending":
+		_, problem := readSending(it)
+		s.malformed(it, problem)
 	case "sequence":
 		sound(s.pass, it, readSequence)
 	case "":
@@ -125,14 +128,14 @@ func (s *strays) name(saleID string, k key) {
 }
 
 // WithoutSales looks for an item of a sale in a table whose list of sales is empty, and says
-// if it could not. A refund of an unknown order is of no sale, and
+// if it could not. A refund of an unknown order is of no sale, nor is a sending, and
 // neither is the guard of its payment, nor its account.
 func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (found []Finding, notLookedFor []string, err error) {
 	enough := errors.New("an item was found")
 	whyNot, err := (&table{db: db, name: name, full: full}).scan(ctx, func(items []item) error {
 		for _, it := range items {
 			k := keyOf(it)
-			if kind, _ := locate(k); kind != "unknown refund" && (kind != "guard" && kind != "account" || isThere(it, "saleId")) {
+			if kind, _ := locate(k); kind != "unknown refund" && kind != "sending" && (kind != "guard" && kind != "account" || isThere(it, "saleId")) {
 				found = []Finding{{"P8", "the item " + k.pk + ", " + k.sk + " is there, but the list of sales is empty: nobody reconciles its sale"}}
 				return enough
 			}

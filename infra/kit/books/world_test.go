@@ -215,8 +215,33 @@ func settled(t *testing.T) *world {
 	unknown.SaleID = "maotai"
 	w.Settles(unknown)
 	w.refunds("stripe#pi_4")
+	w.sends()
 	w.Pass(2 * time.Minute)
 	return w
+}
+
+// sends has a sending of two refunds, which ends, send pi_3, which is accepted, and pi_6, which is unknown.
+func (w *world) sends() {
+	w.T.Helper()
+	s, _, err := w.Ledger.BeginSending(w.Ctx, sale.Sending{
+		ID: sale.SendingID(w.Now(), "press"), AsOf: w.Now(), Count: 2, Sums: map[string]int64{"CNY": 2 * 199900},
+		Scope:  sale.SendingScope{Payments: []sale.SalePayment{{SaleID: "moutai", Payment: "stripe#pi_3"}, {Payment: "stripe#pi_6"}}},
+		Author: sale.Author{Actor: "kim", Note: "twice"},
+	})
+	w.Succeeds(nil, err)
+	page, err := w.Ledger.SendingPage(w.Ctx, &s, 9)
+	w.Succeeds(nil, err)
+	for _, r := range page.Refunds {
+		taken, _, err := w.Ledger.TakeRefund(w.Ctx, r, &s, "live")
+		w.Succeeds(nil, err)
+		if r.SaleID != "" {
+			w.Succeeds(w.Ledger.NoteSent(w.Ctx, taken, taken.Sent.Accepted("re_1"), nil))
+		}
+	}
+	ended := s
+	ended.SendingProgress = sale.SendingProgress{Round: 1, Taken: 2, Amounts: s.Sums}
+	ended.EndedAt = w.Now()
+	w.Succeeds(w.Ledger.SaveSending(w.Ctx, s, ended))
 }
 
 // extendedSale is a sale of 9 units on 3 shards that asks for payment: three orders have expired, then all others were given
