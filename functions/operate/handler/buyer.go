@@ -288,8 +288,24 @@ func (s *story) tellRefund(r sale.Refund) {
 		}
 		one.Reason = string(r.Reason)
 		s.add(r.At, one)
+		s.tellSent(r)
 	}
 	if moneyKinds[money.State] != "" {
 		s.tellMoney(r.Payment, money)
+	}
+}
+
+// tellSent tells operators what became of a refund that the stack has sent.
+func (s *story) tellSent(r sale.Refund) {
+	one := line{Kind: "sent-" + string(r.Sent.State), Payment: r.Payment, amount: amountOf(r.Amount, r.Currency)}
+	switch r.Sent.State {
+	case sale.SentUnknown, sale.SentAccepted:
+		s.add(r.Sent.At, one)
+	case sale.SentRefused:
+		one.Note = r.Sent.Code
+		if r.Sent.Words != "" {
+			one.Note += ", " + r.Sent.Words
+		}
+		s.now(one)
 	}
 }

@@ -74,6 +74,27 @@ func TestABuyersStoryHasWhatHappenedAndWhatSupportMaySay(t *testing.T) {
 			"PAID", price, accepted, confirmed, paid, `2026-01-01T00:00:08.000Z refund-due {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_2","reason":"other-payment"}`,
 			"--", "order", "paid", `refund-due {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_2"}`,
 		}},
+		"two refunds that were sent": {"alice", asksForPayment, func(t *testing.T, f *function) {
+			pays(t, f)
+			f.Pay("alice", "pi_3", 149900)
+			refunds, err := f.Ledger().Refunds(t.Context(), "moutai")
+			for i := 0; i < len(refunds) && err == nil; i++ {
+				refunds[i], _, err = f.Ledger().TakeRefund(t.Context(), refunds[i], &sale.Sending{ID: "press"}, "live")
+			}
+			if err == nil {
+				refused := refunds[0].Sent.Refused(sale.SendingRule{}, "no-balance", "Top up.")
+				_, err = f.Ledger().NoteSent(t.Context(), refunds[0], refused, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, []string{
+			"PAID", price, accepted, confirmed, paid, `2026-01-01T00:00:08.000Z refund-due {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_2","reason":"other-payment"}`,
+			`2026-01-01T00:00:08.000Z refund-due {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_3","reason":"other-payment"}`,
+			`2026-01-01T00:00:08.000Z sent-unknown {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_3"}`,
+			`sent-refused {"amount":149900,"currency":"CNY","digits":2,"note":"no-balance, Top up.","payment":"stripe#pi_2"}`, "--", "order", "paid",
+			`refund-due {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_2"}`, `refund-due {"amount":149900,"currency":"CNY","digits":2,"payment":"stripe#pi_3"}`,
+		}},
 		"of a recalled sale": {"alice", asksForPayment, func(t *testing.T, f *function) {
 			pays(t, f)
 			time.Sleep(24 * time.Hour)

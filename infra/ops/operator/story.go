@@ -36,6 +36,9 @@ var storyLines = map[string]string{
 	"refund-part":      "$back of $payment, $amount, is back",
 	"refund-failed":    "a refund of $payment, $amount, has failed: the shop has the money, so pay it back in another way, or deliver",
 	"refund-stuck":     "a refund of $payment, $amount, is stuck: the provider waits for you, so see there",
+	"sent-unknown":     "the provider was asked to give back $payment, $amount, and whether it does is unknown: pay nothing back meanwhile",
+	"sent-accepted":    "the provider was asked to give back $payment, $amount, and has accepted that",
+	"sent-refused":     "the provider has refused to give back $payment, $amount$note",
 	"disputed":         "$payment, $amount, is disputed: answer it at the provider, deliver nothing, and pay nothing back meanwhile",
 	"dispute-lost":     "the dispute of $payment, $amount, is lost: the buyer has the money, so pay nothing back",
 }
