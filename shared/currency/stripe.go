@@ -16,6 +16,19 @@ func FromStripe(amount int64, code string) (minor int64, whole bool) {
 	return convert(amount, code, stripeDigits)
 }
 
+// ToStripe returns an amount of minor units of ISO 4217 as Stripe's API has it. whole is false if it is no whole number
+// of Stripe's units, or Digits does not know the currency.
+func ToStripe(minor int64, code string) (amount int64, whole bool) {
+	if _, known := Digits(code); !known {
+		return 0, false
+	}
+	const some = 100 // of Stripe's units, which are whole minor units in each currency
+	of, _ := FromStripe(some, code)
+	amount = minor * some / of
+	back, whole := FromStripe(amount, code)
+	return amount, whole && back == minor
+}
+
 // convert returns an amount of a provider whose amounts have these digits where they are not ISO 4217's.
 func convert(amount int64, code string, digits map[string]int) (minor int64, whole bool) {
 	theirs, differs := digits[code]

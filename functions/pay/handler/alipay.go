@@ -12,11 +12,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"flashsale/functions/pay/settings"
+	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
@@ -147,17 +147,6 @@ func alipayDigest(fields map[string]string) []byte {
 	return digest.Sum(nil)
 }
 
-// fen returns an amount in yuan, such as "899.00", in hundredths.
-func fen(yuan string) (int64, error) {
-	whole, part, dotted := strings.Cut(yuan, ".")
-	digits := whole + (part + "00")[:max(2, len(part))]
-	n, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil || whole == "" || dotted && part == "" || len(part) > 2 {
-		return 0, fmt.Errorf("%q is no amount in yuan", yuan)
-	}
-	return int64(n), nil
-}
-
 // readAlipay reads a notification of a trade.
 func readAlipay(body []byte, own *alipaySettings) (report, error) {
 	r := report{about: foreign}
@@ -185,7 +174,7 @@ func readAlipay(body []byte, own *alipaySettings) (report, error) {
 		r.about = unknown
 		return r, nil
 	}
-	back, err := fen(cmp.Or(fields["refund_fee"], "0")) // of all refunds of the trade so far; a payment may have 0.00
+	back, err := currency.FromAlipay(cmp.Or(fields["refund_fee"], "0")) // of all refunds of the trade so far; a payment may have 0.00
 	code := cmp.Or(fields["trans_currency"], "CNY")
 	saleID, orderID, named := orderOf(fields["passback_params"]) // the shop must escape it, and escaped it is the same
 	switch {
@@ -205,7 +194,7 @@ func readAlipay(body []byte, own *alipaySettings) (report, error) {
 	p := &r.payment
 	p.SaleID, p.OrderID, p.Currency = saleID, orderID, "CNY"
 	p.Stack = stackOf(fields["passback_params"])
-	p.Amount, err = fen(fields["total_amount"])
+	p.Amount, err = currency.FromAlipay(fields["total_amount"])
 	switch {
 	case err != nil:
 		return r, unreadable(err)

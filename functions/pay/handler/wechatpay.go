@@ -9,8 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,12 +60,13 @@ func newWeChatPay(s Settings, now func() time.Time) (provider, error) {
 	if err != nil {
 		return provider{}, err
 	}
-	w := wechatPay{wechatPaySettings: set, keys: map[string]*rsa.PublicKey{}, now: now}
+	keys, wrongKeys := settings.WeChatPayKeys("publicKeys", set.PublicKeys)
+	w := wechatPay{wechatPaySettings: set, keys: keys, now: now}
 	err = cmp.Or(
 		settings.Check("mchid", []string{set.MchID}, settings.Form(settings.Digits, "of digits")),
 		settings.Check("appids", set.AppIDs, settings.Form(settings.Letters+settings.Digits+"_-", "the id of an app, wx…")),
 		settings.CheckKeys("apiV3Keys", set.APIv3Keys, w.addCipher),
-		settings.CheckKeys("publicKeys", slices.Sorted(maps.Keys(set.PublicKeys)), w.addKey),
+		wrongKeys,
 	)
 	if err != nil {
 		return provider{}, err
@@ -85,23 +84,6 @@ func (w *wechatPay) addCipher(key string) error {
 	}
 	gcm, err := cipher.NewGCM(block)
 	w.ciphers = append(w.ciphers, gcm)
-	return err
-}
-
-func (w *wechatPay) addKey(serial string) error {
-	err := settings.IsText(serial)
-	name, isKeyID := strings.CutPrefix(serial, "PUB_KEY_ID_")
-	upper := strings.ToUpper(serial)
-	switch {
-	case err != nil:
-		return fmt.Errorf("of its name: %w", err)
-	case name == "" || isKeyID && strings.Trim(name, settings.Digits+settings.Letters) != "",
-		!isKeyID && strings.Trim(upper, settings.Digits+"ABCDEF") != "":
-		return errors.New("its name is neither PUB_KEY_ID_… nor a serial number in hexadecimal, alone")
-	case w.keys[upper] != nil:
-		return errors.New("its serial number is there twice")
-	}
-	w.keys[upper], err = settings.RSAKey(w.PublicKeys[serial])
 	return err
 }
 

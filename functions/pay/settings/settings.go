@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -126,6 +128,28 @@ func RSAKey(text string) (*rsa.PublicKey, error) {
 		return nil, fmt.Errorf("it is not a public key of RSA with %d bits or more", minRSA)
 	}
 	return public, nil
+}
+
+// WeChatPayKeys returns the public keys of a member of the settings, by the Wechatpay-Serial that names them, in capitals:
+// the id of a public key, PUB_KEY_ID_…, or a platform certificate's serial number in hexadecimal.
+func WeChatPayKeys(list string, texts map[string]string) (map[string]*rsa.PublicKey, error) {
+	keys := map[string]*rsa.PublicKey{}
+	return keys, CheckKeys(list, slices.Sorted(maps.Keys(texts)), func(serial string) error {
+		err := IsText(serial)
+		name, isKeyID := strings.CutPrefix(serial, "PUB_KEY_ID_")
+		upper := strings.ToUpper(serial)
+		switch {
+		case err != nil:
+			return fmt.Errorf("of its name: %w", err)
+		case name == "" || isKeyID && strings.Trim(name, Digits+Letters) != "",
+			!isKeyID && strings.Trim(upper, Digits+"ABCDEF") != "":
+			return errors.New("its name is neither PUB_KEY_ID_… nor a serial number in hexadecimal, alone")
+		case keys[upper] != nil:
+			return errors.New("its serial number is there twice")
+		}
+		keys[upper], err = RSAKey(texts[serial])
+		return err
+	})
 }
 
 // kindOf says what was given for a public key.

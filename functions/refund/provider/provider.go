@@ -4,6 +4,8 @@ package provider
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"flashsale/shared/sale"
@@ -40,6 +42,36 @@ type Answer struct {
 	Code, Words string
 	// Wait is how long the provider wants to hear nothing, after Busy.
 	Wait time.Duration
+}
+
+// answer is one without money.
+func answer(o Outcome, code, words string) Answer {
+	return Answer{Outcome: o, Code: code, Words: words}
+}
+
+// unlike is the answer to what does not look like the provider's of this request, whatever it says.
+func unlike(what string) Answer {
+	return answer(Unknown, "not-its-answer", "the answer is not the provider's to this request: "+what)
+}
+
+// otherCurrency is the answer for a sum that the provider cannot have.
+func (r *Request) otherCurrency() Answer {
+	words := fmt.Sprintf("%d minor units of %s are no sum of this provider's", r.Amount, r.Currency)
+	return answer(Refused, "currency", words)
+}
+
+// reported returns what PayFunction's webhooks would say of the payment; nothing if they would not be taken.
+func (r *Request) reported(provider string, m sale.MoneyReport, now time.Time) []sale.MoneyReport {
+	m.Provider, m.Reference, m.MayBeOurs = provider, r.Reference, true
+	if m.Check(now) != nil {
+		return nil
+	}
+	return []sale.MoneyReport{m}
+}
+
+// isText reports whether it may be a provider's id.
+func isText(id string) bool {
+	return id != "" && sale.SentText(id) == id && strings.TrimSpace(id) == id
 }
 
 // Outcome is what a call means for the money.

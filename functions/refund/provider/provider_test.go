@@ -1,0 +1,305 @@
+package provider
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var now = time.Date(2026, 11, 29, 4, 0, 0, 5e8, time.UTC)
+
+const (
+	someID    = "0123456789abcdef0123456789abcdef"
+	otherID   = "fedcba9876543210fedcba9876543210"
+	keyID     = "PUB_KEY_ID_0116500000002024101100397200000006"
+	ourSerial = "5157F09EFDC096DE15EBE81A47057A7232F1B8E1"
+)
+
+// keys are the merchant's, the provider's and a stranger's.
+var keys = sync.OnceValue(func() (all [3]*rsa.PrivateKey) {
+	for i := range all {
+		all[i], _ = rsa.GenerateKey(rand.Reader, 2048) // whose reader never fails
+	}
+	return all
+})
+
+func public(key *rsa.PrivateKey) string {
+	der, _ := x509.MarshalPKIXPublicKey(&key.PublicKey) // RSA keys always marshal
+	return base64.StdEncoding.EncodeToString(der)
+}
+
+func private(key *rsa.PrivateKey) []byte {
+	der, _ := x509.MarshalPKCS8PrivateKey(key)
+	return der
+}
+
+// secrets are good settings of each provider.
+var secrets = sync.OnceValue(func() map[string]string {
+	file := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private(keys()[0])}))
+	text := base64.StdEncoding.EncodeToString(private(keys()[0]))
+	return map[string]string{
+		Stripe:    `{"secretKey":"rk_live_51Abc"}`,
+		WeChatPay: fmt.Sprintf(`{"mchid":"1900000109","serial":%q,"privateKey":%q,"publicKeys":{%q:%q}}`, ourSerial, file, keyID, public(keys()[1])),
+		Alipay:    fmt.Sprintf(`{"appId":"2021000000000001","privateKey":%q,"publicKeys":[%q]}`, text, public(keys()[1])),
+		Adyen:     `{"apiKey":"AQE,\"x","merchantAccount":"ShopCN","prefix":"1797a841fbb37ca7-Shop","live":true}`,
+	}
+})
+
+// said is a provider's answer, seen a request to it.
+type (
+	said struct {
+		status int
+		body   string
+		header map[string]string
+	}
+	seen struct {
+		method, uri, body string
+		header            http.Header
+	}
+)
+
+// serve starts a provider that gives the answers in turn, the last one again and again.
+func serve(t *testing.T, name string, answers ...said) (Provider, *[]seen) {
+	t.Helper()
+	var all []seen
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		all = append(all, seen{r.Method, r.RequestURI, string(body), r.Header})
+		a := answers[min(len(all), len(answers))-1]
+		for header, value := range a.header {
+			w.Header().Set(header, value)
+		}
+		if a.status == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(a.status)
+		_, _ = io.WriteString(w, a.body)
+	}))
+	t.Cleanup(server.Close)
+	made, wrong, err := FromSecret(fmt.Sprintf(`{%q:%s}`, name, secrets()[name]), Options{BaseURL: server.URL, Now: func() time.Time { return now }})
+	if err != nil || len(wrong) > 0 {
+		t.Fatal(err, wrong)
+	}
+	return made[name], &all
+}
+
+// requests are of the same sum, of each provider's payment.
+func request(name string) Request {
+	r := Request{ID: someID, Reference: "pi_1", Amount: 179900, Currency: "CNY", NotifyURL: "https://shop.example/payments/wechat-pay"}
+	switch name {
+	case WeChatPay:
+		r.Reference = "4200000001202601010000000001"
+	case Alipay:
+		r.Reference = "2026010122001400000000000001"
+	case Adyen:
+		r.Reference = "QFQTPCQ8HXSKGK82"
+	}
+	return r
+}
+
+var outcomes = [...]string{Unknown: "unknown", Accepted: "accepted", Refused: "refused", Busy: "busy", Halted: "halted", Absent: "absent"}
+
+// text is an answer in words.
+func text(provider string, a Answer) string {
+	all := []string{outcomes[a.Outcome]}
+	for _, s := range []string{a.Refund, a.Code, a.Words} {
+		if s != "" {
+			all = append(all, s)
+		}
+	}
+	if a.Wait != 0 {
+		all = append(all, a.Wait.String())
+	}
+	for _, m := range a.Money {
+		switch f := m.Refund; {
+		case m.Provider != provider || m.Reference != request(provider).Reference || !m.MayBeOurs || m.Check(now) != nil:
+			all = append(all, "| wrong report")
+		case f != nil:
+			all = append(all, "|", string(f.State), f.ID, fmt.Sprint(f.Amount), m.Currency)
+		case m.Total != nil && m.Total.Grows:
+			all = append(all, "| total", fmt.Sprint(m.Total.Amount), m.Currency)
+		}
+		if !m.At.IsZero() {
+			all = append(all, m.At.Format(time.RFC3339Nano))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// fate is what answers come to. A want that ends with * is only how it begins.
+type fate struct {
+	answers []said
+	want    string
+}
+
+func meet(t *testing.T, provider string, isAsked bool, all map[string]fate) {
+	t.Helper()
+	for name, f := range all {
+		p, calls := serve(t, provider, f.answers...)
+		call := p.Send
+		if isAsked {
+			call = p.Ask
+		}
+		got := text(provider, call(t.Context(), request(provider)))
+		if start, isStart := strings.CutSuffix(f.want, "*"); got != f.want && (!isStart || !strings.HasPrefix(got, start)) {
+			t.Errorf("%s, %s (asked: %t): %s, want %s", provider, name, isAsked, got, f.want)
+		}
+		if len(*calls) != len(f.answers) {
+			t.Errorf("%s, %s (asked: %t): %d requests, want %d", provider, name, isAsked, len(*calls), len(f.answers))
+		}
+	}
+}
+
+// is fails unless the request was that one. Headers are given as "Name: value".
+func (s seen) is(t *testing.T, method, uri, body string, headers ...string) {
+	t.Helper()
+	if s.method != method || s.uri != uri || s.body != body {
+		t.Errorf("%s %s %s, want %s %s %s", s.method, s.uri, s.body, method, uri, body)
+	}
+	for _, header := range headers {
+		if name, want, _ := strings.Cut(header, ": "); s.header.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, s.header.Get(name), want)
+		}
+	}
+}
+
+// isSignedBy fails unless that is the key's signature of the text.
+func isSignedBy(t *testing.T, key *rsa.PrivateKey, text, signature string) {
+	t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(signature)
+	digest := sha256.Sum256([]byte(text))
+	if err != nil || rsa.VerifyPKCS1v15(&key.PublicKey, crypto.SHA256, digest[:], raw) != nil {
+		t.Errorf("%s is no signature of\n%s", signature, text)
+	}
+}
+
+// members is a JSON object with members replaced: their names and JSON values in turn.
+func members(object string, changes ...string) string {
+	for i := 0; i < len(changes); i += 2 {
+		start, rest, found := strings.Cut(object, `"`+changes[i]+`":`)
+		if !found {
+			panic("no member " + changes[i])
+		}
+		end := strings.IndexAny(rest, ",}")
+		object = start + `"` + changes[i] + `":` + changes[i+1] + rest[end:]
+	}
+	return object
+}
+
+func TestWhatIsNoWholeAnswerOfTheProviderLeavesARequestUnknown(t *testing.T) {
+	for provider := range secrets() {
+		for _, isAsked := range []bool{false, true} {
+			if provider == Adyen && isAsked {
+				continue
+			}
+			meet(t, provider, isAsked, map[string]fate{
+				"a page":              {[]said{{200, "<html>OK</html>", nil}}, "unknown not-its-answer*"},
+				"nothing":             {[]said{{200, "", nil}}, "unknown not-its-answer*"},
+				"an empty object":     {[]said{{200, "{}", nil}}, "unknown not-its-answer*"},
+				"10 MB":               {[]said{{200, `{"id":"` + strings.Repeat("x", 10<<20), nil}}, "unknown no-answer the answer has more than 1048576 bytes"},
+				"a cut body":          {[]said{{200, "{}", map[string]string{"Content-Length": "3"}}}, "unknown no-answer unexpected EOF"},
+				"a broken connection": {[]said{{}}, "unknown no-answer*"},
+				"a redirect":          {[]said{{307, "", map[string]string{"Location": "/elsewhere"}}}, "unknown HTTP 307"},
+				"a page of a proxy":   {[]said{{403, "<html>Forbidden</html>", nil}}, "unknown HTTP 403"},
+				"an error":            {[]said{{500, `{"code":"SYSTEM_ERROR","status":500}`, nil}}, "unknown*"},
+				"too late":            {[]said{{408, "", nil}}, "unknown HTTP 408"},
+				"in progress":         {[]said{{409, "", nil}}, "unknown HTTP 409"},
+				"too many":            {[]said{{429, "", map[string]string{"Retry-After": "7"}}}, "busy HTTP 429 7s"},
+				"too many until":      {[]said{{429, "", map[string]string{"Retry-After": now.Add(9500 * time.Millisecond).Format(http.TimeFormat)}}}, "busy HTTP 429 9.5s"},
+			})
+		}
+	}
+}
+
+func TestAProviderThatWasNotReachedIsBusyUntilThereWasAConnection(t *testing.T) {
+	broken := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	server := httptest.NewUnstartedServer(broken)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	closed := httptest.NewServer(broken)
+	closed.Close()
+	for name, tt := range map[string]struct {
+		client  *http.Client
+		address string
+		want    Outcome
+	}{
+		"a port that is closed":         {nil, closed.URL, Busy},
+		"another's certificate":         {nil, server.URL, Busy},
+		"HTTP/2, and then it is broken": {server.Client(), server.URL, Unknown},
+	} {
+		o := Options{Client: fixed(tt.client), Now: time.Now}
+		if got, a := o.call(t.Context(), http.MethodPost, tt.address, "x", nil); got != nil || a.Outcome != tt.want || a.Words == "" {
+			t.Errorf("%s: %+v, want %s", name, a, outcomes[tt.want])
+		}
+	}
+}
+
+func TestOneProvidersWrongSettingsAreSaidAndStopNoOther(t *testing.T) {
+	stripe, wechat := secrets()[Stripe], secrets()[WeChatPay]
+	stranger := base64.StdEncoding.EncodeToString(private(keys()[2]))
+	const noKey = "privateKey: it is no private key of RSA with 2048 bits or more*"
+	for _, tt := range [][3]string{
+		{Stripe, members(stripe, "secretKey", `"rk_live_51Abc\n"`), "secretKey: it has a blank or a line break"},
+		{Stripe, members(stripe, "secretKey", `" rk_live_51Abc"`), "secretKey: it has a blank or a line break"},
+		{Stripe, members(stripe, "secretKey", `"pk_live_51Abc"`), "secretKey: it is not a secret or restricted key, such as rk_live_…"},
+		{Stripe, members(stripe, "secretKey", `"whsec_51Abc"`), "secretKey: it is not a secret or restricted key, such as rk_live_…"},
+		{Stripe, `{"secretkey":"rk_live_51Abc"}`, "it is not JSON of the form*"},
+		{Stripe, `null`, "secretKey: it is empty"},
+		{WeChatPay, members(wechat, "mchid", `"wx1"`), "mchid: it is not of digits"},
+		{WeChatPay, members(wechat, "serial", `"51:57"`), "serial: it is not the serial number of a certificate in hexadecimal"},
+		{WeChatPay, members(wechat, "privateKey", `"AAAA"`), noKey},
+		{WeChatPay, members(wechat, "privateKey", `"`+public(keys()[0])+`"`), noKey},
+		{WeChatPay, members(wechat, "privateKey", `" `+stranger+`"`), noKey},
+		{WeChatPay, members(wechat, keyID, `"`+public(keys()[0])+`"`), "publicKeys: one is of the privateKey, not the provider's own"},
+		{WeChatPay, strings.Replace(wechat, keyID, "PUB_KEY", 1), "publicKeys: its name is neither*"},
+		{"standard-webhooks", `{}`, "there is no such provider, or it cannot be asked to refund"},
+	} {
+		all := maps.Clone(secrets())
+		all[tt[0]] = tt[1]
+		var texts []string
+		for name, text := range all {
+			texts = append(texts, fmt.Sprintf("%q:%s", name, text))
+		}
+		made, wrong, err := FromSecret("{"+strings.Join(texts, ",")+"}", Options{})
+		delete(all, tt[0])
+		names, want := slices.Sorted(maps.Keys(made)), "RefundKeysArn, "+tt[0]+": "+tt[2]
+		start, isStart := strings.CutSuffix(want, "*")
+		if err != nil || len(wrong) != 1 || !slices.Equal(names, slices.Sorted(maps.Keys(all))) ||
+			wrong[tt[0]].Error() != want && (!isStart || !strings.HasPrefix(wrong[tt[0]].Error(), start)) {
+			t.Errorf("%s: %v, %v, %v, want %s", tt[1], names, wrong, err, want)
+		}
+	}
+	for _, secret := range []string{"", "rk_live_51Abc", `{"stripe":{},"stripe":{}}`, "[]"} {
+		if _, _, err := FromSecret(secret, Options{}); err == nil {
+			t.Errorf("%s is a secret", secret)
+		}
+	}
+}
+
+func TestOnlyThisMachineStandsForTheProviders(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://127.0.0.1:8080": "http://127.0.0.1:8080", "http://localhost:1/": "http://localhost:1", "http://[::1]:80": "http://[::1]:80",
+		"": "", "https://127.0.0.1:8080": "", "http://127.0.0.1": "", "http://127.0.0.1:": "", "http://127.0.0.2:80": "", "http://127.1:80": "",
+		"http://127.0.0.1.example.com:80": "", "http://u@127.0.0.1:80": "", "http://127.0.0.1:80/x": "", "http://127.0.0.1:80?x": "",
+		"http://127.0.0.1:80#x": "", "http://10.0.0.1:80": "", "http://localhost.:80": "", "127.0.0.1:80": "", "http://127.0.0.1:80//": "",
+	} {
+		if got, err := LocalURL(text); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+		}
+	}
+}

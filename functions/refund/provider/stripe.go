@@ -1,0 +1,224 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"flashsale/functions/pay/settings"
+	"flashsale/shared/currency"
+	"flashsale/shared/jsonread"
+	"flashsale/shared/sale"
+)
+
+// stripeVersion is of refunds that may be pending, and of which nothing here has changed since.
+const stripeVersion = "2025-03-31.basil"
+
+// stripeID is the member of a refund's metadata that has the request's id.
+const stripeID = "flashsale"
+
+// stripe is the account of a secret or restricted key, in the key's mode.
+type stripe struct {
+	*Options
+	mode, api, key string
+}
+
+func newStripe(text string, o *Options) (Provider, error) {
+	set, err := settings.Read[struct {
+		SecretKey string `json:"secretKey"` // rk_live_…, which may write refunds
+	}](text)
+	s := &stripe{Options: o, key: set.SecretKey, api: o.host(Stripe, "api.stripe.com") + "/v1/refunds"}
+	if err == nil {
+		err = settings.Check("secretKey", []string{s.key}, s.setMode)
+	}
+	return s, err
+}
+
+// setMode finds the mode of a secret or restricted key.
+func (s *stripe) setMode(key string) error {
+	const form = "a secret or restricted key, such as rk_live_…"
+	if err := settings.Form(settings.Letters+settings.Digits+"_", form)(key); err != nil {
+		return err
+	}
+	kind, rest, _ := strings.Cut(key, "_")
+	mode, rest, _ := strings.Cut(rest, "_")
+	isSecret := kind == "rk" || kind == "sk"
+	if !isSecret || mode != "live" && mode != "test" || rest == "" {
+		return errors.New("it is not " + form)
+	}
+	s.mode = mode
+	return nil
+}
+
+// Account is the key's mode: a key does not name its account.
+func (s *stripe) Account() string { return s.mode }
+
+// stripeRefund is a refund (docs.stripe.com/api/refunds/object).
+type stripeRefund struct {
+	Object        string            `json:"object"`
+	ID            string            `json:"id"`
+	PaymentIntent string            `json:"payment_intent"`
+	Amount        *jsonread.Whole   `json:"amount"`
+	Currency      string            `json:"currency"`
+	Status        string            `json:"status"`
+	FailureReason string            `json:"failure_reason"`
+	Metadata      map[string]string `json:"metadata"`
+}
+
+// stripeRefunds are the states of which webhooks tell something, too.
+var stripeRefunds = map[string]sale.RefundState{
+	"succeeded": sale.RefundDone, "failed": sale.RefundFailed, "canceled": sale.RefundFailed,
+}
+
+func (s *stripe) Send(ctx context.Context, r Request) Answer {
+	amount, isWhole := currency.ToStripe(r.Amount, r.Currency)
+	if !isWhole {
+		return r.otherCurrency()
+	}
+	form := url.Values{
+		"payment_intent": {r.Reference}, "amount": {strconv.FormatInt(amount, 10)}, "metadata[" + stripeID + "]": {r.ID},
+	}
+	got, a := s.request(ctx, http.MethodPost, s.api, form.Encode(), r.ID)
+	switch {
+	case got == nil:
+		return a
+	case got.status != http.StatusOK:
+		if a = got.stripeError(); a.Code != "charge_already_refunded" {
+			return a
+		}
+		asked := s.Ask(ctx, r)
+		if asked.Outcome == Absent {
+			a.Money = asked.Money
+			return a
+		}
+		return asked
+	}
+	var refund stripeRefund
+	if jsonv2.Unmarshal(got.body, &refund) != nil || refund.Metadata[stripeID] != r.ID {
+		return unlike("no refund with its id")
+	}
+	return s.fate(&r, &refund, got.now)
+}
+
+// Ask looks for the request among the refunds of the payment.
+func (s *stripe) Ask(ctx context.Context, r Request) Answer {
+	query := url.Values{"payment_intent": {r.Reference}, "limit": {"100"}}
+	got, a := s.request(ctx, http.MethodGet, s.api+"?"+query.Encode(), "", "")
+	switch {
+	case got == nil:
+		return a
+	case got.status != http.StatusOK:
+		if a = got.stripeError(); a.Outcome == Refused {
+			a.Outcome = Unknown
+		}
+		return a
+	}
+	var list struct {
+		Object  string         `json:"object"`
+		HasMore *bool          `json:"has_more"`
+		Data    []stripeRefund `json:"data"`
+	}
+	isOther := func(f stripeRefund) bool { return f.PaymentIntent != r.Reference }
+	if jsonv2.Unmarshal(got.body, &list) != nil || list.Object != "list" || list.HasMore == nil || list.Data == nil ||
+		slices.ContainsFunc(list.Data, isOther) {
+		return unlike("no list of the payment's refunds")
+	}
+	a = answer(Absent, "", "")
+	if *list.HasMore {
+		a = answer(Unknown, "too-many", "the payment has more than 100 refunds")
+	}
+	var money []sale.MoneyReport
+	for i := range list.Data {
+		money = append(money, s.reported(&r, &list.Data[i], got.now)...)
+		if list.Data[i].Metadata[stripeID] == r.ID {
+			a = s.fate(&r, &list.Data[i], got.now)
+		}
+	}
+	a.Money = money
+	return a
+}
+
+func (s *stripe) request(ctx context.Context, method, address, form, id string) (*reply, Answer) {
+	header := map[string]string{"Authorization": "Bearer " + s.key, "Stripe-Version": stripeVersion}
+	if method == http.MethodPost {
+		header["Content-Type"], header["Idempotency-Key"] = "application/x-www-form-urlencoded", id
+	}
+	return s.call(ctx, method, address, form, header)
+}
+
+// fate is the answer that a refund is, if it is the request's.
+func (s *stripe) fate(r *Request, f *stripeRefund, now time.Time) Answer {
+	amount, _ := currency.ToStripe(r.Amount, r.Currency)
+	if f.Object != "refund" || !isText(f.ID) || f.PaymentIntent != r.Reference || f.Amount == nil ||
+		int64(*f.Amount) != amount || !strings.EqualFold(f.Currency, r.Currency) {
+		return unlike("no refund of the payment and its sum")
+	}
+	a := Answer{Outcome: Accepted, Refund: f.ID, Money: s.reported(r, f, now)}
+	switch f.Status {
+	case "succeeded", "pending", "requires_action":
+		return a
+	case "failed", "canceled":
+		a.Outcome, a.Code, a.Words = Refused, f.Status, f.FailureReason
+		return a
+	}
+	return unlike("a refund in no state that is known")
+}
+
+// reported is at the second of the answer, because a refund does not say when it failed: webhooks do, and of two
+// reports of a failure the earlier one counts.
+func (s *stripe) reported(r *Request, f *stripeRefund, now time.Time) []sale.MoneyReport {
+	state, known := stripeRefunds[f.Status]
+	if !known || f.Amount == nil || *f.Amount == 0 {
+		return nil
+	}
+	code := strings.ToUpper(f.Currency)
+	amount, isWhole := currency.FromStripe(int64(*f.Amount), code)
+	if !isWhole {
+		return nil
+	}
+	return r.reported(Stripe, sale.MoneyReport{
+		At: now.UTC().Truncate(time.Second), Currency: code,
+		Refund: &sale.RefundReport{ID: f.ID, State: state, Amount: amount},
+	}, now)
+}
+
+// stripeHalts are codes of a key, whatever their status (docs.stripe.com/error-codes, read on 2026-11-29).
+var stripeHalts = []string{
+	"account_invalid", "api_key_expired", "livemode_mismatch", "platform_api_key_expired", "secret_key_required",
+	"testmode_charges_only",
+}
+
+// stripeError is the answer of a status that is no success. A key that was used for another request says that there was
+// one, and one of the other mode that the payment was not looked at.
+func (r *reply) stripeError() Answer {
+	var body struct {
+		Error struct {
+			Type    string `json:"type"`
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	e := &body.Error
+	if jsonv2.Unmarshal(r.body, &body) != nil || e.Type == "" {
+		return r.unclear("", "")
+	}
+	code := cmp.Or(e.Code, e.Type)
+	switch {
+	case e.Type == "idempotency_error", e.Type == "api_error":
+		return r.unclear(code, e.Message)
+	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden,
+		slices.Contains(stripeHalts, e.Code), strings.Contains(e.Message, "a similar object exists in "):
+		return answer(Halted, code, e.Message)
+	case r.status == http.StatusBadRequest, r.status == http.StatusPaymentRequired, r.status == http.StatusNotFound:
+		return answer(Refused, code, e.Message)
+	}
+	return r.unclear(code, e.Message)
+}

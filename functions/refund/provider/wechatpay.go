@@ -1,0 +1,219 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"flashsale/functions/pay/settings"
+	"flashsale/shared/jsonread"
+	"flashsale/shared/sale"
+)
+
+// WeChat Pay's refunds, API v3, of a merchant's own payments: pay.weixin.qq.com/doc/v3/merchant/4012791862 (request),
+// 4012791863 (query), 4012365342 (signature of requests) and 4012365345 (of answers), read on 2026-11-29.
+
+const wechatPayRefunds = "/v3/refund/domestic/refunds"
+
+// wechatPayTolerance is how old the signature of an answer may be, as in WeChat Pay's own libraries.
+const wechatPayTolerance = 5 * time.Minute
+
+// wechatPay is a merchant.
+type wechatPay struct {
+	*Options
+	host   string
+	mchID  string
+	serial string // of the merchant's certificate
+	own    *rsa.PrivateKey
+	keys   map[string]*rsa.PublicKey
+	// signedBy is the public key that answers shall be signed with: while a merchant goes from platform certificates to
+	// a public key, it is a certificate unless the request says so.
+	signedBy string
+}
+
+func newWeChatPay(text string, o *Options) (Provider, error) {
+	set, err := settings.Read[struct {
+		MchID      string            `json:"mchid"`
+		Serial     string            `json:"serial"`
+		PrivateKey string            `json:"privateKey"`
+		PublicKeys map[string]string `json:"publicKeys"` // as PayFunction has them
+	}](text)
+	if err != nil {
+		return nil, err
+	}
+	w := &wechatPay{Options: o, host: o.host(WeChatPay, "api.mch.weixin.qq.com"), mchID: set.MchID, serial: set.Serial}
+	var wrongKey, wrongKeys error
+	w.own, wrongKey = privateKey(set.PrivateKey)
+	w.keys, wrongKeys = settings.WeChatPayKeys("publicKeys", set.PublicKeys)
+	for serial := range set.PublicKeys {
+		if strings.HasPrefix(serial, "PUB_KEY_ID_") {
+			w.signedBy = max(w.signedBy, serial)
+		}
+	}
+	return w, cmp.Or(
+		settings.Check("mchid", []string{set.MchID}, settings.Form(settings.Digits, "of digits")),
+		settings.Check("serial", []string{set.Serial},
+			settings.Form(settings.Digits+"ABCDEFabcdef", "the serial number of a certificate in hexadecimal")),
+		wrongKey, wrongKeys, isOther(w.own, slices.Collect(maps.Values(w.keys))),
+	)
+}
+
+func (w *wechatPay) Account() string { return w.mchID }
+
+// wechatPayRefund is an answer's refund.
+type wechatPayRefund struct {
+	RefundID      string `json:"refund_id"`
+	OutRefundNo   string `json:"out_refund_no"`
+	TransactionID string `json:"transaction_id"`
+	Status        string `json:"status"`
+	Amount        struct {
+		Refund   *jsonread.Whole `json:"refund"`
+		Currency string          `json:"currency"`
+	} `json:"amount"`
+}
+
+// wechatPayStates are the states that webhooks tell, too.
+var wechatPayStates = map[string]sale.RefundState{
+	"SUCCESS": sale.RefundDone, "ABNORMAL": sale.RefundStuck, "CLOSED": sale.RefundFailed,
+}
+
+// Send asks after a refusal, too: a number that is sent again with another address for notifications is refused,
+// although its refund may have been made.
+func (w *wechatPay) Send(ctx context.Context, r Request) Answer {
+	if r.Currency != "CNY" {
+		return r.otherCurrency()
+	}
+	type amount struct {
+		Refund   int64  `json:"refund"`
+		Total    int64  `json:"total"`
+		Currency string `json:"currency"`
+	}
+	body, err := jsonv2.Marshal(struct {
+		TransactionID string `json:"transaction_id"`
+		OutRefundNo   string `json:"out_refund_no"`
+		NotifyURL     string `json:"notify_url,omitzero"`
+		Amount        amount `json:"amount"`
+	}{r.Reference, r.ID, r.NotifyURL, amount{r.Amount, r.Amount, "CNY"}})
+	if err != nil {
+		return answer(Refused, "invalid-request", "the payment's reference is no text of WeChat Pay's")
+	}
+	a := w.request(ctx, &r, http.MethodPost, wechatPayRefunds, string(body))
+	if a.Outcome != Refused || a.Refund != "" {
+		return a
+	}
+	if asked := w.Ask(ctx, r); asked.Outcome != Absent {
+		return asked
+	}
+	return a
+}
+
+// Ask asks for the refund of the number.
+func (w *wechatPay) Ask(ctx context.Context, r Request) Answer {
+	a := w.request(ctx, &r, http.MethodGet, wechatPayRefunds+"/"+r.ID, "")
+	switch {
+	case a.Outcome == Refused && a.Code == "RESOURCE_NOT_EXISTS":
+		return answer(Absent, "", "")
+	case a.Outcome == Refused && a.Refund == "":
+		a.Outcome = Unknown
+	}
+	return a
+}
+
+// request makes one request. What is signed is the path at WeChat Pay, also where local providers have another one.
+func (w *wechatPay) request(ctx context.Context, r *Request, method, path, body string) Answer {
+	at, nonce := strconv.FormatInt(w.Now().Unix(), 10), strings.ToUpper(rand.Text())
+	digest := sha256.Sum256([]byte(method + "\n" + path + "\n" + at + "\n" + nonce + "\n" + body + "\n"))
+	signature, err := rsa.SignPKCS1v15(nil, w.own, crypto.SHA256, digest[:])
+	if err != nil {
+		return answer(Halted, "private-key", "the merchant's private key does not sign")
+	}
+	header := map[string]string{
+		"Accept": "application/json",
+		"Authorization": fmt.Sprintf(
+			`WECHATPAY2-SHA256-RSA2048 mchid="%s",nonce_str="%s",signature="%s",timestamp="%s",serial_no="%s"`,
+			w.mchID, nonce, base64.StdEncoding.EncodeToString(signature), at, w.serial),
+	}
+	if method == http.MethodPost {
+		header["Content-Type"] = "application/json"
+	}
+	if w.signedBy != "" {
+		header["Wechatpay-Serial"] = w.signedBy
+	}
+	got, a := w.call(ctx, method, w.host+path, body, header)
+	switch {
+	case got == nil:
+		return a
+	case got.status != http.StatusOK:
+		return w.refusal(got)
+	case !w.isSigned(got):
+		return unlike("its signature does not verify")
+	}
+	var f wechatPayRefund
+	if jsonv2.Unmarshal(got.body, &f) != nil || !isText(f.RefundID) || f.OutRefundNo != r.ID ||
+		f.TransactionID != r.Reference || f.Amount.Refund == nil || int64(*f.Amount.Refund) != r.Amount ||
+		cmp.Or(f.Amount.Currency, "CNY") != r.Currency {
+		return unlike("no refund of the payment, the number and the sum")
+	}
+	a = Answer{Outcome: Accepted, Refund: f.RefundID}
+	state, isTold := wechatPayStates[f.Status]
+	switch {
+	case isTold:
+		a.Money = r.reported(WeChatPay, sale.MoneyReport{
+			Currency: r.Currency, Refund: &sale.RefundReport{ID: f.RefundID, State: state, Amount: r.Amount},
+		}, got.now)
+	case f.Status != "PROCESSING":
+		return unlike("a refund in no state that is known")
+	}
+	if state == sale.RefundFailed {
+		a.Outcome, a.Code = Refused, f.Status
+	}
+	return a
+}
+
+// isSigned checks Wechatpay-Signature as PayFunction does.
+func (w *wechatPay) isSigned(got *reply) bool {
+	at := got.header.Get("Wechatpay-Timestamp")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	key := w.keys[strings.ToUpper(got.header.Get("Wechatpay-Serial"))]
+	if err != nil || key == nil || got.now.Sub(time.Unix(seconds, 0)).Abs() > wechatPayTolerance {
+		return false
+	}
+	signature, _ := base64.StdEncoding.DecodeString(got.header.Get("Wechatpay-Signature"))
+	digest := sha256.Sum256([]byte(at + "\n" + got.header.Get("Wechatpay-Nonce") + "\n" + string(got.body) + "\n"))
+	return rsa.VerifyPKCS1v15(key, crypto.SHA256, digest[:], signature) == nil
+}
+
+// refusal is the answer of a status that is no success. WeChat Pay does not sign what it cannot place.
+func (w *wechatPay) refusal(got *reply) Answer {
+	var e struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if jsonv2.Unmarshal(got.body, &e) != nil || e.Code == "" {
+		return got.unclear("", "")
+	}
+	isPlaced := slices.Contains([]int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound}, got.status)
+	switch {
+	case got.status == http.StatusUnauthorized, isPlaced && slices.Contains(wechatPayHalts, e.Code):
+		return answer(Halted, e.Code, e.Message)
+	case isPlaced && e.Code != "SYSTEM_ERROR" && w.isSigned(got):
+		return answer(Refused, e.Code, e.Message)
+	}
+	return got.unclear(e.Code, e.Message)
+}
+
+// wechatPayHalts are of the merchant and its key, not of a payment.
+var wechatPayHalts = []string{"SIGN_ERROR", "NO_AUTH", "MCH_NOT_EXISTS"}
