@@ -130,8 +130,8 @@ func RSAKey(text string) (*rsa.PublicKey, error) {
 	return public, nil
 }
 
-// WeChatPayKeys returns the public keys of a member of the settings, by the Wechatpay-Serial that names them, in capitals:
-// the id of a public key, PUB_KEY_ID_…, or a platform certificate's serial number in hexadecimal.
+// WeChatPayKeys returns the public keys of a member of the settings, by the Wechatpay-Serial that names them, in
+// capitals: the id of a public key, PUB_KEY_ID_…, or a platform certificate's serial number in hexadecimal.
 func WeChatPayKeys(list string, texts map[string]string) (map[string]*rsa.PublicKey, error) {
 	keys := map[string]*rsa.PublicKey{}
 	return keys, CheckKeys(list, slices.Sorted(maps.Keys(texts)), func(serial string) error {

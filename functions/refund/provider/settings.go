@@ -74,6 +74,10 @@ func newProvider(name, text string, o *Options) (Provider, error) {
 		return newStripe(text, o)
 	case WeChatPay:
 		return newWeChatPay(text, o)
+	case Alipay:
+		return newAlipay(text, o)
+	case Adyen:
+		return newAdyen(text, o)
 	}
 	return nil, errors.New("there is no such provider, or it cannot be asked to refund")
 }

@@ -1,0 +1,114 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"flashsale/functions/pay/settings"
+)
+
+// adyen is a merchant account in one environment. Its reversals give back the whole, or cancel what is not captured yet
+// (docs.adyen.com/online-payments/reversal, read on 2026-11-29).
+type adyen struct {
+	*Options
+	api, environment string
+	adyenSettings
+}
+
+type adyenSettings struct {
+	APIKey          string `json:"apiKey"`
+	MerchantAccount string `json:"merchantAccount"`
+	Prefix          string `json:"prefix"` // of the live environment's host, 1797a841fbb37ca7-CompanyName
+	Live            *bool  `json:"live"`
+}
+
+// prefixes are the characters of a prefix.
+const prefixes = settings.Letters + settings.Digits + "-"
+
+func newAdyen(text string, o *Options) (Provider, error) {
+	set, err := settings.Read[adyenSettings](text)
+	if err != nil {
+		return nil, err
+	}
+	a := &adyen{Options: o, adyenSettings: set, environment: "test"}
+	host := "checkout-test.adyen.com"
+	if err = cmp.Or(
+		settings.Check("apiKey", []string{set.APIKey}, isKey),
+		settings.Check("merchantAccount", []string{set.MerchantAccount},
+			settings.Form(settings.Letters+settings.Digits+"_-.", "the name of a merchant account")),
+	); err == nil && set.Live == nil {
+		err = errors.New("live must be true or false")
+	}
+	if err == nil && *set.Live {
+		a.environment, host = "live", set.Prefix+"-checkout-live.adyenpayments.com/checkout"
+		err = settings.Check("prefix", []string{set.Prefix}, settings.Form(prefixes, "the prefix of live URLs"))
+	}
+	a.api = o.host(Adyen, host) + "/v71/payments/"
+	return a, err
+}
+
+func (a *adyen) Account() string { return a.environment + ":" + a.MerchantAccount }
+
+// adyenAnswer is what came of a request, or an error.
+type adyenAnswer struct {
+	MerchantAccount string `json:"merchantAccount"`
+	Payment         string `json:"paymentPspReference"`
+	PSPReference    string `json:"pspReference"`
+	Reference       string `json:"reference"`
+	Status          any    `json:"status"` // of an error the status of HTTP
+	ErrorCode       string `json:"errorCode"`
+	Message         string `json:"message"`
+}
+
+// Send asks for a reversal, of which a webhook tells what became. Adyen keeps the answer to a key, refusals too; 704 is
+// said of a key that is being worked on (docs.adyen.com/development-resources/api-idempotency).
+func (a *adyen) Send(ctx context.Context, r Request) Answer {
+	if r.Reference == "" || strings.Trim(r.Reference, settings.Letters+settings.Digits) != "" {
+		return answer(Refused, "reference", "the payment's reference is none of Adyen's")
+	}
+	body, err := jsonv2.Marshal(struct {
+		MerchantAccount string `json:"merchantAccount"`
+		Reference       string `json:"reference"`
+	}{a.MerchantAccount, r.ID})
+	if err != nil {
+		return answer(Refused, "invalid-request", err.Error())
+	}
+	got, failed := a.call(ctx, http.MethodPost, a.api+r.Reference+"/reversals", string(body), map[string]string{
+		"Content-Type": "application/json", "Idempotency-Key": r.ID, "X-API-Key": a.APIKey,
+	})
+	if got == nil {
+		return failed
+	}
+	var said adyenAnswer
+	isJSON := jsonv2.Unmarshal(got.body, &said) == nil
+	isError := isJSON && (said.ErrorCode != "" || said.Message != "")
+	code := cmp.Or(said.ErrorCode, got.code())
+	switch got.status {
+	case http.StatusOK, http.StatusCreated:
+		if !isJSON || said.Status != "received" || !isText(said.PSPReference) || said.Payment != r.Reference ||
+			said.MerchantAccount != a.MerchantAccount || said.Reference != "" && said.Reference != r.ID {
+			return unlike("no reversal of the payment was received")
+		}
+		return Answer{Outcome: Accepted, Refund: said.PSPReference}
+	case http.StatusUnauthorized, http.StatusForbidden:
+		if isError {
+			return answer(Halted, code, said.Message)
+		}
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
+		isTransient := strings.EqualFold(got.header.Get("Transient-Error"), "true")
+		if isError && !isTransient && said.ErrorCode != "704" {
+			return answer(Refused, code, said.Message)
+		}
+	}
+	return got.unclear(said.ErrorCode, said.Message)
+}
+
+// Ask is not called: Adyen tells nothing of a reversal that is asked for.
+func (a *adyen) Ask(context.Context, Request) Answer {
+	return answer(Unknown, "", "Adyen cannot be asked what became of a request")
+}
