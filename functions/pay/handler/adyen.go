@@ -17,11 +17,11 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // The events that may report a payment, as the settings name them.

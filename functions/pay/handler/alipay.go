@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // Alipay's asynchronous notifications are a form that it posts, whose answer is a word: docs.open.alipay.com/270/105902

@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/infra/kit/client/webhook"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // rsaKeys are an old and a new key of a provider, a stranger's, and one that is too short.

@@ -12,11 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // newStandardWebhooks takes webhooks that are signed as www.standardwebhooks.com says.

@@ -14,12 +14,12 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/shared/currency"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // The metadata of a Stripe object that name the order. A Stripe endpoint gets all events

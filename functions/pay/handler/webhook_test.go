@@ -10,10 +10,10 @@ import (
 
 	published "github.com/bojanz/currency"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/currency"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // reported is when the order of owing has its id.

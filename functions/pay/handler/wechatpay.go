@@ -16,11 +16,11 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // WeChat Pay's notifications, API v3, of a merchant's own payments. The rules are those of pay.weixin.qq.com:

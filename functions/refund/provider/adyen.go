@@ -9,7 +9,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"flashsale/functions/pay/settings"
+	"flashsale/shared/settings"
 )
 
 // adyen is a merchant account in one environment. Its reversals give back the whole, or cancel what is not captured yet

@@ -16,9 +16,9 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/shared/currency"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // Alipay's alipay.trade.refund and alipay.trade.fastpay.refund.query, of its gateway with RSA2

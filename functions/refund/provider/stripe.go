@@ -13,10 +13,10 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/shared/currency"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // stripeVersion is of refunds that may be pending, and of which nothing here has changed since.

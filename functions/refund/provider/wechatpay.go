@@ -18,9 +18,9 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"flashsale/functions/pay/settings"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/sale"
+	"flashsale/shared/settings"
 )
 
 // WeChat Pay's refunds, API v3, of a merchant's own payments: pay.weixin.qq.com/doc/v3/merchant/4012791862 (request),
