@@ -75,7 +75,8 @@ type alipayFields struct {
 	RefundAmount string `json:"refund_amount"`
 }
 
-// Send asks after fund_change N, which is said of a number that was sent before and of what is not done yet.
+// Send asks after fund_change N, which is said of a number that was sent before and of what is not done yet, and after
+// a refusal: the trade may be closed by the refund itself.
 func (a *alipay) Send(ctx context.Context, r Request) Answer {
 	amount, _ := currency.Decimal(r.Amount, r.Currency)
 	if r.Currency != "CNY" {
@@ -88,7 +89,11 @@ func (a *alipay) Send(ctx context.Context, r Request) Answer {
 	case failed != nil:
 		return *failed
 	case got.Code != "10000":
-		return got.refusal(isSigned)
+		refusal := got.refusal(isSigned)
+		if refusal.Outcome == Refused {
+			return unlessMade(ctx, a, r, refusal)
+		}
+		return refusal
 	case got.TradeNo != r.Reference:
 		return unlike("another trade's refund")
 	case got.FundChange == "Y":

@@ -69,6 +69,17 @@ func (r *Request) reported(provider string, m sale.MoneyReport, now time.Time) [
 	return []sale.MoneyReport{m}
 }
 
+// unlessMade asks after a refusal that may be of a repeat although the refund was made, and returns the refusal if
+// there is none, with what was said of the payment's other refunds.
+func unlessMade(ctx context.Context, p Provider, r Request, refusal Answer) Answer {
+	asked := p.Ask(ctx, r)
+	if asked.Outcome != Absent {
+		return asked
+	}
+	refusal.Money = asked.Money
+	return refusal
+}
+
 // isText reports whether it may be a provider's id.
 func isText(id string) bool {
 	return id != "" && sale.SentText(id) == id && strings.TrimSpace(id) == id

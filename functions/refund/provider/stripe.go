@@ -94,12 +94,7 @@ func (s *stripe) Send(ctx context.Context, r Request) Answer {
 		if a = got.stripeError(); a.Code != "charge_already_refunded" {
 			return a
 		}
-		asked := s.Ask(ctx, r)
-		if asked.Outcome == Absent {
-			a.Money = asked.Money
-			return a
-		}
-		return asked
+		return unlessMade(ctx, s, r, a)
 	}
 	var refund stripeRefund
 	if jsonv2.Unmarshal(got.body, &refund) != nil || refund.Metadata[stripeID] != r.ID {

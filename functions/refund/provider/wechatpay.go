@@ -111,11 +111,8 @@ func (w *wechatPay) Send(ctx context.Context, r Request) Answer {
 		return answer(Refused, "invalid-request", "the payment's reference is no text of WeChat Pay's")
 	}
 	a := w.request(ctx, &r, http.MethodPost, wechatPayRefunds, string(body))
-	if a.Outcome != Refused || a.Refund != "" {
-		return a
-	}
-	if asked := w.Ask(ctx, r); asked.Outcome != Absent {
-		return asked
+	if a.Outcome == Refused && a.Refund == "" {
+		return unlessMade(ctx, w, r, a)
 	}
 	return a
 }
