@@ -1,0 +1,110 @@
+package handler
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"flashsale/functions/refund/provider"
+	"flashsale/shared/invocation"
+	"flashsale/shared/sale"
+)
+
+const (
+	// atOnce and perSecond are the calls of one provider. Stripe takes 25 a second, WeChat Pay 150, but of those 6
+	// that it refuses.
+	atOnce    = 5
+	perSecond = 10
+	// maxRefusals in a row for one reason halt a provider: the reason is not the single payment's.
+	maxRefusals = 3
+	// maxUnknown in a row are a provider that does not answer: the rest of the run is for others.
+	maxUnknown = 5
+	// restOfRunOrMore is longer than a run.
+	restOfRunOrMore = time.Hour
+)
+
+// desk is what a run knows of a provider.
+type desk struct {
+	name    string
+	account provider.Provider // nil if the provider cannot be called:
+	why     sale.Halt
+	limit   *rate.Limiter
+	now     func() time.Time
+
+	mu       sync.Mutex
+	until    time.Time // when the provider wants to be called again
+	code     string    // of the last refusals
+	refusals int
+	unknown  int
+}
+
+func (r *run) desk(name string) *desk {
+	d := r.desks[name]
+	if d == nil {
+		d = &desk{name: name, account: r.accounts[name], limit: rate.NewLimiter(perSecond, atOnce), now: r.now}
+		if err := r.wrong[name]; err != nil {
+			d.account, d.why = nil, sale.Halt{Code: "wrong-key-settings", Words: err.Error()}
+		} else if d.account == nil {
+			d.why = sale.Halt{Code: "no-key", Words: "RefundKeysArn has no key of this provider"}
+		}
+		r.desks[name] = d
+	}
+	return d
+}
+
+// wait waits until the provider may be called. It reports false, without waiting, if that is not in this run.
+func (d *desk) wait(ctx context.Context) bool {
+	for {
+		d.mu.Lock()
+		now := d.now()
+		pause := d.until.Sub(now)
+		if pause <= 0 {
+			if d.limit.AllowN(now, 1) {
+				d.mu.Unlock()
+				return invocation.Outlasts(ctx, restOfRun)
+			}
+			pause = time.Second / perSecond
+		}
+		d.mu.Unlock()
+		if !invocation.Wait(ctx, pause, restOfRun) {
+			return false
+		}
+	}
+}
+
+// hear learns from an answer how to go on with the provider. It reports whether it must be halted.
+func (d *desk) hear(a provider.Answer) (halt bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch a.Outcome {
+	case provider.Halted:
+		return true
+	case provider.Busy:
+		d.pause(max(a.Wait, time.Second))
+		return false
+	case provider.Unknown:
+		pause := time.Second
+		if d.unknown++; d.unknown >= maxUnknown {
+			pause = restOfRunOrMore
+		}
+		d.pause(pause)
+		return false
+	case provider.Refused:
+		if a.Code != d.code {
+			d.code, d.refusals = a.Code, 0
+		}
+		d.refusals++
+	case provider.Accepted:
+		d.refusals = 0
+	}
+	d.unknown = 0
+	return d.refusals >= maxRefusals
+}
+
+func (d *desk) pause(pause time.Duration) {
+	if until := d.now().Add(pause); until.After(d.until) {
+		d.until = until
+	}
+}
