@@ -1,0 +1,48 @@
+// Package start wires RefundFunction.
+package start
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"flashsale/functions/refund/handler"
+	"flashsale/functions/refund/provider"
+	"flashsale/shared/clock"
+	"flashsale/shared/startup"
+)
+
+// Function serves the events of RefundFunction. It does not return.
+func Function() {
+	log, cfg, ledger := startup.Function("refund")
+	arn, api, options := os.Getenv("REFUND_KEYS_ARN"), strings.TrimSuffix(os.Getenv("API_URL"), "/"), provider.Options{Now: clock.Wall}
+	if arn == "" {
+		log.FatalIf(errors.New("REFUND_KEYS_ARN is not set"))
+	}
+	if text := os.Getenv("REFUND_PROVIDERS_URL"); text != "" {
+		local, err := provider.LocalURL(text)
+		log.FatalIf(err)
+		options.BaseURL = local
+	}
+	secrets := secretsmanager.NewFromConfig(cfg)
+	h := handler.New(ledger, func(ctx context.Context) (map[string]provider.Provider, map[string]error, error) {
+		in := &secretsmanager.GetSecretValueInput{SecretId: &arn}
+		out, err := secrets.GetSecretValue(ctx, in)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read RefundKeysArn: %w", err)
+		}
+		return provider.FromSecret(aws.ToString(out.SecretString), options)
+	}, log, clock.Wall)
+	h.NotifyURL = func(name string) string {
+		if name != provider.WeChatPay || api == "" {
+			return ""
+		}
+		return api + "/payments/" + name
+	}
+	startup.Serve(log, startup.JSON(h.Handle))
+}
