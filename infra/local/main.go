@@ -38,7 +38,7 @@ func main() {
 	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	f.BoolVar(&o.PricedSale, "priced-sale", false, "with -demo-sale: seed another, which asks for payment")
 	f.StringVar(&o.Issuer, "issuer", "", "the OpenID provider whose tokens the API takes, such as http://127.0.0.1:8080 (none: the stack's own, for anybody)")
-	f.StringVar(&o.Secrets, "secrets", "", "a folder with files of secrets, named like the payment providers whose own they replace")
+	f.StringVar(&o.Secrets, "secrets", "", "a folder with files of secrets, named like the payment providers whose own they replace, or refund")
 	f.StringVar(&o.EventsTo, "events-to", "", "an address of this machine, or with https any, to which every order event is sent as a signed webhook (EVENTS_SECRET: the secret that signs it)")
 	o.EventsSecrets = os.Getenv("EVENTS_SECRET")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
@@ -144,8 +144,9 @@ func welcome(s *stack.Stack, o stack.Options) {
   Lambda     %s   Invoke API of all functions
   DynamoDB   %s   table %s
   SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue, EventFailureQueue
+  providers  %s/_local/providers   what the payment providers got and gave back, and how they behave
   logs       %s
-`, s.API, tokens, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
+`, s.API, tokens, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.Providers, s.FunctionLog)
 	if s.Operate != "" {
 		fmt.Printf("  operators  %s/   their page and API; tokens at %s/_local/token?sub=NAME&role=operator (or viewer)\n", s.Operate, s.API)
 	}

@@ -81,7 +81,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	api = view.Observe(api)
+	api = s.providers.Observe(view.Observe(api))
 	local := http.NewServeMux()
 	buyers, operators := s.issuer.Handler(), s.operators.Handler()
 	local.Handle("/_local/", buyers)
@@ -155,7 +155,7 @@ func (s *Stack) openView() (*live.View, error) {
 func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	parts := map[string]any{
 		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
-		"beacon": s.dice.Chain(), "version": sale.ProgramVersion,
+		"beacon": s.dice.Chain(), "version": sale.ProgramVersion, "providers": s.Providers,
 	}
 	if s.Operate != "" {
 		parts["operate"] = s.Operate

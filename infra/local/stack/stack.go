@@ -30,6 +30,7 @@ import (
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/loopback"
+	"flashsale/infra/local/providers"
 	"flashsale/infra/local/sqs"
 	"flashsale/infra/local/template"
 )
@@ -52,6 +53,8 @@ type Stack struct {
 	// EventBridge is a URL, and EventLog the file of the events; empty if no function
 	// publishes any.
 	EventBridge, EventLog string
+	// Providers is the URL of the payment providers, where payments are given back.
+	Providers string
 
 	o         Options
 	described *template.Stack
@@ -59,6 +62,9 @@ type Stack struct {
 	operators *issuer.Issuer // of the operators' tokens
 	dice      *beacon.Relay
 	functions *lambda.Service
+	providers *providers.Providers
+	// secretsManager is the URL of the secret of refunds.
+	secretsManager string
 	// cloudWatch is the URL of the alarms and the metrics.
 	cloudWatch string
 	bus        *eventbus.Server // nil if no function publishes events
@@ -151,6 +157,7 @@ func (s *Stack) start(ctx context.Context) error {
 		func(context.Context) error { return s.startQueues(listeners[2]) },
 		func(context.Context) error { return s.startEventBus() },
 		func(context.Context) error { return s.startFaults() },
+		func(context.Context) error { return s.startProviders() },
 		func(context.Context) error { return s.startFunctions(listeners[1]) },
 		func(context.Context) error { s.startPollers(); return nil },
 		s.startStreamPollers,
@@ -200,12 +207,15 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 	})
 }
 
-const paymentLink = "payment-link"
+const (
+	paymentLink = "payment-link"
+	refundKeys  = "refund"
+)
 
-// secrets are the signing secrets of webhooks and the key of payment links, by the ARN of
+// secrets are the signing secrets of webhooks, the key of payment links and the keys of refunds, by the ARN of
 // their secret.
 func (s *Stack) secrets() (map[string]string, error) {
-	all := map[string]string{secretARN + paymentLink: webhook.LocalLinkKey}
+	all := map[string]string{secretARN + paymentLink: webhook.LocalLinkKey, secretARN + refundKeys: webhook.LocalRefundKeys}
 	for provider, secret := range webhook.LocalSecrets {
 		all[secretARN+provider] = secret
 	}
@@ -217,8 +227,8 @@ func (s *Stack) secrets() (map[string]string, error) {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
 	for _, file := range files {
-		if _, known := webhook.LocalSecrets[file.Name()]; !known {
-			return nil, fmt.Errorf("read secrets: a file must be named like a provider (%s), not %q", strings.Join(webhook.Providers, ", "), file.Name())
+		if _, known := webhook.LocalSecrets[file.Name()]; !known && file.Name() != refundKeys {
+			return nil, fmt.Errorf("read secrets: a file must be named %s or like a provider (%s), not %q", refundKeys, strings.Join(webhook.Providers, ", "), file.Name())
 		}
 		text, err := os.ReadFile(filepath.Join(s.o.Secrets, file.Name()))
 		if err != nil {
@@ -306,7 +316,7 @@ type Options struct {
 	DynamoDBEndpoint string
 	// DemoSale seeds a demonstration sale, by the template's own schedule, and PricedSale another, which asks for payment.
 	DemoSale, PricedSale bool
-	// Secrets is a folder with files of secrets, named like the providers whose own they replace; empty is none.
+	// Secrets is a folder with files of secrets, named like the providers whose own they replace, or refund; empty is none.
 	Secrets string
 	// EventsTo is an address to which every order event is sent as a signed webhook; empty sends none. EventsSecrets
 	// sign them; empty is eventwebhook.LocalSecret.

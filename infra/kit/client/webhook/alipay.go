@@ -25,7 +25,7 @@ func (p Payment) alipayBody(secret string, now time.Time) []byte {
 	if secret == "" {
 		return []byte(AlipayForm(fields, ""))
 	}
-	return []byte(AlipayForm(fields, RSASignature(localKey(), AlipayText(fields, "sign_type"))))
+	return []byte(AlipayForm(fields, RSASignature(LocalKey(), AlipayText(fields, "sign_type"))))
 }
 
 // AlipayText is what is signed of a notification's fields, but for those that are left out.

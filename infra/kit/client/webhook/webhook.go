@@ -46,6 +46,10 @@ var (
 	localAlipayText string
 	//go:embed local/rsa-private-key
 	localKeyText string
+	//go:embed local/refund.json
+	// LocalRefundKeys are what the local stack asks its providers for refunds with, and the only ones that these trust, as the
+	// secret of RefundKeysArn has them.
+	LocalRefundKeys string
 )
 
 // LocalSecrets are the signing secrets on the local stack, documented in HTTP.md, so that
@@ -183,7 +187,7 @@ func (p Payment) Sign(header http.Header, provider, secret string, body []byte, 
 		return nil
 	case WeChatPay:
 		for serial := range localSettings(WeChatPay).PublicKeys.(map[string]any) {
-			for name, value := range WeChatPayHeaders(localKey(), serial, string(body), now) {
+			for name, value := range WeChatPayHeaders(LocalKey(), serial, string(body), now) {
 				header.Set(name, value)
 			}
 		}

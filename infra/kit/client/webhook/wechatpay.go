@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// localKey signs as WeChat Pay and Alipay do on the local stack. It is no secret: nothing else trusts it.
-var localKey = sync.OnceValue(func() *rsa.PrivateKey {
+// LocalKey signs as WeChat Pay and Alipay do on the local stack. It is no secret: nothing else trusts it.
+var LocalKey = sync.OnceValue(func() *rsa.PrivateKey {
 	der, _ := base64.StdEncoding.DecodeString(localKeyText)
 	key, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
