@@ -90,9 +90,9 @@ func (k *keys) paidAtWeChatPay(body string) []payment {
 	var n struct {
 		Event    string `json:"event_type"`
 		Resource struct {
-			Nonce, Data string
-			Ciphertext  []byte
-			Associated  string `json:"associated_data"`
+			Nonce      string
+			Ciphertext []byte
+			Associated string `json:"associated_data"`
 		}
 	}
 	var of struct {

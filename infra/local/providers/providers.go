@@ -87,6 +87,7 @@ const (
 
 type refund struct {
 	ID, Request string // the provider's, and the shop's; by hand it has none of the shop's
+	Said        string // by the request, at WeChat Pay
 	Amount      int64
 	State, Told state // and the one of which the API was notified
 	Fails       bool  // later
@@ -127,8 +128,8 @@ func Open(o Options) (*Providers, error) {
 	return p, errors.Join(err, p.keys.read(o.Secrets))
 }
 
-// save keeps what has changed.
-func (p *Providers) save() error {
+// Save keeps what has changed.
+func (p *Providers) Save() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.changed {
@@ -150,7 +151,7 @@ func (p *Providers) Run(ctx context.Context) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		p.Step(ctx)
 		if n%5 == 0 {
-			if err := p.save(); err != nil {
+			if err := p.Save(); err != nil {
 				return err
 			}
 		}
@@ -161,9 +162,6 @@ func (p *Providers) Run(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Close keeps the last changes.
-func (p *Providers) Close() error { return p.save() }
 
 // call is a request to a provider.
 type call struct {

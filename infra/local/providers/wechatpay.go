@@ -2,8 +2,8 @@ package providers
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,7 +39,7 @@ func (p *Providers) forbidWeChatPay(c *call) (refused answer, is bool) {
 	own, at := p.keys.WeChatPay, fields["timestamp"]
 	seconds, err := strconv.ParseInt(at, 10, 64)
 	text := strings.Join([]string{c.Method, strings.TrimPrefix(c.URL.RequestURI(), "/wechat-pay"), at, fields["nonce_str"], c.body, ""}, "\n")
-	if err != nil || p.o.Now().Sub(time.Unix(seconds, 0)).Abs() > 5*time.Minute || fields["mchid"] != own.MchID ||
+	if old := p.o.Now().Sub(time.Unix(seconds, 0)).Abs(); err != nil || old > 5*time.Minute || fields["mchid"] != own.MchID ||
 		fields["serial_no"] != own.Serial || fields["nonce_str"] == "" || !own.PrivateKey.verifies(text, fields["signature"]) {
 		return p.refuse(c, http.StatusUnauthorized, "SIGN_ERROR", "签名错误"), true
 	}
@@ -74,11 +74,11 @@ func (p *Providers) refundWeChatPay(c *call) answer {
 		form.Notify != "" && !notified.MatchString(form.Notify) || form.Amount.Refund < 1 || form.Amount.Currency != "CNY" {
 		return p.refuse(c, http.StatusBadRequest, "PARAM_ERROR", "参数错误")
 	}
-	of, before := p.named(c, form.Payment), p.numbered(form.Number)
+	of, before, said := p.named(c, form.Payment), p.numbered(form.Number), fmt.Sprint(form)
 	switch {
 	case of == nil:
 		return p.refuse(c, http.StatusNotFound, "RESOURCE_NOT_EXISTS", "订单不存在")
-	case before != nil && (before.payment != of || before.Amount != form.Amount.Refund), form.Amount.Total != of.Paid:
+	case before != nil && before.Said != said, form.Amount.Total != of.Paid:
 		return p.refuse(c, http.StatusBadRequest, "INVALID_REQUEST", "订单金额或退款金额与之前请求不一致，请核实后再试")
 	case before != nil:
 		return p.signWeChatPay(c, http.StatusOK, wechatPayRefund(before))
@@ -89,7 +89,9 @@ func (p *Providers) refundWeChatPay(c *call) answer {
 	case form.Amount.Refund > of.rest():
 		return p.refuse(c, http.StatusBadRequest, "INVALID_REQUEST", "累计退款金额大于支付金额")
 	}
-	return p.signWeChatPay(c, http.StatusOK, wechatPayRefund(p.add(of, form.Number, form.Amount.Refund, pending)))
+	r := p.add(of, form.Number, form.Amount.Refund, pending)
+	r.Said = said
+	return p.signWeChatPay(c, http.StatusOK, wechatPayRefund(r))
 }
 
 // strictly reads JSON that has no other members, and reports whether it could.
@@ -113,9 +115,8 @@ func (p *Providers) queryWeChatPay(c *call) answer {
 	if refused, is := p.forbidWeChatPay(c); is {
 		return refused
 	}
-	number, err := url.PathUnescape(c.PathValue("number"))
-	r := p.numbered(number)
-	if err != nil || r == nil {
+	r := p.numbered(c.PathValue("number"))
+	if r == nil {
 		return p.refuse(c, http.StatusNotFound, "RESOURCE_NOT_EXISTS", "退款单不存在")
 	}
 	r.payment.Calls++

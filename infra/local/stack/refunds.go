@@ -31,7 +31,7 @@ func (s *Stack) startProviders() error {
 	if err != nil {
 		return fmt.Errorf("start payment providers: %w", err)
 	}
-	s.onStop(s.providers.Close)
+	s.onStop(s.providers.Save)
 	var listeners [2]net.Listener
 	for i := range listeners {
 		if listeners[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
