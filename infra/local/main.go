@@ -148,7 +148,7 @@ func welcome(s *stack.Stack, o stack.Options) {
   logs       %s
 `, s.API, tokens, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.Providers, s.FunctionLog)
 	if s.Operate != "" {
-		fmt.Printf("  operators  %s/   their page and API; tokens at %s/_local/token?sub=NAME&role=operator (or viewer)\n", s.Operate, s.API)
+		fmt.Printf("  operators  %s/   their page and API; tokens at %s/_local/token?sub=NAME&role=operator (or viewer, cashier)\n", s.Operate, s.API)
 	}
 	if s.EventLog != "" {
 		fmt.Printf("  events     %s   a line for each order event on the bus\n", s.EventLog)

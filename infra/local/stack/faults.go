@@ -94,7 +94,7 @@ func (s *Stack) environment(f template.Function, faulty bool, places int) map[st
 		env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.proxied[0], s.proxied[1]
 	}
 	if _, refunds := env["REFUND_KEYS_ARN"]; refunds { // no other function may read the secret
-		env["AWS_ENDPOINT_URL_SECRETS_MANAGER"], env["REFUND_PROVIDERS_URL"] = s.secretsManager, s.Providers
+		env["AWS_ENDPOINT_URL_SECRETS_MANAGER"], env["REFUND_PROVIDERS_URL"], env["API_URL"] = s.secretsManager, s.Providers, s.API
 	}
 	s.throw(env)
 	// One machine has one clock, and no payment is on its way for long. On AWS an environment never waits

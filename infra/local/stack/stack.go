@@ -148,7 +148,7 @@ func (s *Stack) start(ctx context.Context) error {
 	}
 	if s.operators, err = issuer.Open(filepath.Join(s.o.Data, "operators"), issuer.Options{
 		URL: s.Operate + "/_local", Audience: operatorsAudience, Client: issuer.OperatorsPage,
-		Groups: map[string]string{"operator": "flashsale-operator", "viewer": "flashsale-viewer"},
+		Groups: map[string]string{"operator": "flashsale-operator", "viewer": "flashsale-viewer", "cashier": "flashsale-cashier"},
 	}); err != nil {
 		return err
 	}
@@ -184,7 +184,8 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"OperatorSignInAuthorizeUrl": issuer.AuthorizePath, "OperatorSignInTokenUrl": issuer.TokenPath, "OperatorSignInClientId": issuer.OperatorsPage,
 		"StripeKeysArn": secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + webhook.StandardWebhooks,
 		"WeChatPayKeysArn": secretARN + webhook.WeChatPay, "AlipayKeysArn": secretARN + webhook.Alipay, "AdyenKeysArn": secretARN + webhook.Adyen,
-		"PaymentUrl": payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
+		"RefundKeysArn": secretARN + refundKeys,
+		"PaymentUrl":    payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
 		"PublishEvents": "true",
 	}
 	if s.o.Issuer != "" { // how to sign in there, parameters say
