@@ -140,9 +140,9 @@ type written struct {
 	isDone, unsure bool
 }
 
-// writeReturned writes onto a refund what is known of its money and what was sent, if it still says what it was, and others with it. A
-// refund that is due again is noted in its sale's listing in the same transaction, because a count may have forgotten
-// it.
+// writeReturned writes onto a refund what is known of its money and what was sent, if it still says what it was, and
+// others with it. A refund that is due again is noted in its sale's listing in the same transaction, because a count
+// may have forgotten it.
 func (l *Ledger) writeReturned(
 	ctx context.Context, key table.Item, saleID string, was, after refunded, others table.Item,
 ) (written, error) {
@@ -163,7 +163,8 @@ func (l *Ledger) writeReturned(
 	actions := []types.TransactWriteItem{l.table.Action(update(again))}
 	if saleID != "" {
 		actions = append(actions, l.table.Action(table.Update{
-			Key: table.ListingKey(saleID), Expr: "SET #refundAt = :now", If: "attribute_exists(pk)", Values: table.Item{":now": now},
+			Key: table.ListingKey(saleID), Expr: "SET #refundAt = :now", If: "attribute_exists(pk)",
+			Values: table.Item{":now": now},
 		}))
 	}
 	reasons, err := l.table.RetryTransaction(ctx, actions...)

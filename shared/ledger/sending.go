@@ -122,8 +122,8 @@ type SendingPage struct {
 	IsLast        bool
 }
 
-// SendingPage returns at most most refunds of a sending's scope, those after its cursor. Sales of which no refund is noted
-// are left out. It fails with sale.Busy or sale.Internal.
+// SendingPage returns at most most refunds of a sending's scope, those after its cursor. Sales of which no refund is
+// noted are left out. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) SendingPage(ctx context.Context, s *sale.Sending, most int32) (page SendingPage, err error) {
 	if len(s.Scope.Payments) > 0 {
 		page.IsLast = true

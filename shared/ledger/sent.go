@@ -8,9 +8,9 @@ import (
 )
 
 // TakeRefund takes a refund for a sending, which is then unknown, before its provider at that account is asked: see
-// sale.Refund.TakenBy. It returns the refund as it is then, and false if it is not as it was read: somebody else has it,
-// has marked it, or a report has come. Whoever has it may call until its lease ends. It fails with sale.Busy, and then
-// may have taken it, or sale.Internal.
+// sale.Refund.TakenBy. It returns the refund as it is then, and false if it is not as it was read: somebody else has
+// it, has marked it, or a report has come. Whoever has it may call until its lease ends. It fails with sale.Busy, and
+// then may have taken it, or sale.Internal.
 func (l *Ledger) TakeRefund(
 	ctx context.Context, r sale.Refund, s *sale.Sending, account string,
 ) (sale.Refund, bool, error) {
@@ -24,9 +24,10 @@ func (l *Ledger) TakeRefund(
 	return now, err == nil && (w.isDone || w.unsure && now.Sent == after.Sent), sale.AsInternal(err)
 }
 
-// NoteSent notes what has become of a refund that was taken, unless somebody else has taken it since, and returns it as it
-// is then. First it records what the provider has said of money, like ReportMoney, but of a payment with a refund due it
-// needs no right to orders and claims. An accepted refund that has failed since is due again. It fails with sale.Busy or sale.Internal, and then the refund is unknown until its next try.
+// NoteSent notes what has become of a refund that was taken, unless somebody else has taken it since, and returns it
+// as it is then. First it records what the provider has said of money, like ReportMoney, but of a payment with a
+// refund due it needs no right to orders and claims. An accepted refund that has failed since is due again. It fails
+// with sale.Busy or sale.Internal, and then the refund is unknown until its next try.
 func (l *Ledger) NoteSent(
 	ctx context.Context, taken sale.Refund, after sale.Sent, money []sale.MoneyReport,
 ) (sale.Refund, error) {
@@ -38,7 +39,8 @@ func (l *Ledger) NoteSent(
 	key, accountKey := table.RefundKey(taken.SaleID, taken.Payment), table.AccountKey(taken.Payment)
 	was := taken
 	var account sale.Account
-	for left, isRead := l.table.UpTo(table.MaxTries), len(money) == 0 && after.State != sale.SentAccepted; ; isRead = false {
+	isRead := len(money) == 0 && after.State != sale.SentAccepted
+	for left := l.table.UpTo(table.MaxTries); ; isRead = false {
 		if !isRead {
 			stored, err := l.table.GetAll(ctx, []table.Item{key, accountKey})
 			if err == nil {

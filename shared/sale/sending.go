@@ -17,7 +17,8 @@ const (
 )
 
 // Sending is an operator's press: what was due of its scope by an instant goes back to the buyers, at most so many
-// refunds and so much of each currency. It ends when each was sent and is known to be accepted or refused, or is stopped.
+// refunds and so much of each currency. It ends when each was sent and is known to be accepted or refused, or is
+// stopped.
 type Sending struct {
 	// ID is AsOf and the id of the press: see SendingID. In that order sendings sort.
 	ID    string
@@ -50,8 +51,8 @@ type SalePayment struct {
 	Payment string `json:"payment"`
 }
 
-// SendingProgress is how far RefundFunction has come. The first round takes what is due; those after it come back to what
-// was left. What is before the cursor was passed in this round.
+// SendingProgress is how far RefundFunction has come. The first round takes what is due; those after it come back to
+// what was left. What is before the cursor was passed in this round.
 type SendingProgress struct {
 	Round int64 `json:"round,omitempty"`
 	// SaleID and After are the cursor: the last payment that was passed, in the order of sales and payments.

@@ -62,8 +62,10 @@ type SendingRule struct {
 
 // sendingRules are those of the providers that can be asked to refund:
 //
-//   - Stripe keeps an Idempotency-Key for 24 hours at least, with refusals and errors (docs.stripe.com/api/idempotent_requests);
-//   - WeChat Pay's out_refund_no is for ever, and only one that is CLOSED is refunded under another (doc/v3/merchant/4012791863);
+//   - Stripe keeps an Idempotency-Key for 24 hours at least, with refusals and errors
+//     (docs.stripe.com/api/idempotent_requests);
+//   - WeChat Pay's out_refund_no is for ever, and only one that is CLOSED is refunded under another
+//     (doc/v3/merchant/4012791863);
 //   - Alipay's out_request_no is for ever (opendocs.alipay.com/open/4b7cc5db_alipay.trade.refund);
 //   - Adyen keeps an idempotency-key for 31 days (docs.adyen.com/development-resources/api-idempotency) and tells nothing
 //     of a modification that is asked for.
@@ -138,8 +140,8 @@ func (r *Refund) Step(s *Sending, now time.Time) SendStep {
 	return SendNew
 }
 
-// TakenBy returns what is known of the refund once a Sending has taken it at that account: the request is unknown, under
-// the id that it had, or else under the next one.
+// TakenBy returns what is known of the refund once a Sending has taken it at that account: the request is unknown,
+// under the id that it had, or else under the next one.
 func (r *Refund) TakenBy(s *Sending, account string, now time.Time) Sent {
 	sent := r.Sent
 	if sent.State != SentUnknown {
@@ -155,8 +157,8 @@ func (r *Refund) TakenBy(s *Sending, account string, now time.Time) Sent {
 	return sent
 }
 
-// Freed returns what is known after a request of which it is certain that it moved nothing, and that it used no id up: as
-// before it, but for the words, and for its Sending, which may send it again.
+// Freed returns what is known after a request of which it is certain that it moved nothing, and that it used no id up:
+// as before it, but for the words, and for its Sending, which may send it again.
 func (t Sent) Freed(code, words string) Sent {
 	return Sent{Tries: t.Tries, By: t.By, Code: SentText(code), Words: SentText(words)}
 }
@@ -185,7 +187,8 @@ func (t Sent) Accepted(refund string) Sent {
 	return t
 }
 
-// StillUnknown returns what is known after a call without an answer. Its lease stays: the request may still be under way.
+// StillUnknown returns what is known after a call without an answer. Its lease stays: the request may still be under
+// way.
 func (t Sent) StillUnknown(code, words string) Sent {
 	t.Code, t.Words = SentText(code), SentText(words)
 	return t
@@ -207,8 +210,8 @@ const RefundHasFailed = "refund-failed"
 // under another id.
 func (t Sent) NotSent() Sent { return Sent{Tries: t.Tries + 1} }
 
-// CanMark reports whether a person may say what became of the refund: not while an answer or a report will. At a provider
-// that cannot be asked, a person looks there, once no call is under way.
+// CanMark reports whether a person may say what became of the refund: not while an answer or a report will. At a
+// provider that cannot be asked, a person looks there, once no call is under way.
 func (r *Refund) CanMark(now time.Time) bool {
 	rule, _ := SendingRuleOf(r.Payment)
 	switch r.Sent.State {

@@ -156,7 +156,8 @@ func (p *page) mayGo(ctx context.Context, d *desk) (goesOn, isHalted bool) {
 	return !p.over, isHalted
 }
 
-// try takes the refund, makes one call, and notes what it has shown. isDone is false if the refund is due otherwise now.
+// try takes the refund, makes one call, and notes what it has shown. isDone is false if the refund is due otherwise
+// now.
 func (p *page) try(ctx context.Context, d *desk, it *item) (isDone bool, _ error) {
 	step, isFirst := it.Step(&p.s, p.now()), !it.isUnknown()
 	taken, isTaken, err := p.ledger.TakeRefund(ctx, it.Refund, &p.s, d.account.Account())

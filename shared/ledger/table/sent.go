@@ -31,8 +31,8 @@ func (r *Reader) sent() sale.Sent {
 	}
 }
 
-// UpdateRefund writes onto a refund due what follows from its account, as UpdateReturned does, and what is known of what
-// was sent; if neither has changed.
+// UpdateRefund writes onto a refund due what follows from its account, as UpdateReturned does, and what is known of
+// what was sent; if neither has changed.
 func UpdateRefund(
 	key Item, was, after sale.Returned, wasSent, afterSent sale.Sent, others Item,
 ) Update {
@@ -93,9 +93,11 @@ func ReadSending(it Item) (sale.Sending, error) {
 	return sale.Sending{
 		ID: r.Text(SK), Scope: parsed[sale.SendingScope](&r, "scope"), AsOf: r.Time("asOf"), Count: r.Number("count"),
 		Sums: parsed[map[string]int64](&r, "sums"), At: r.Time("at"),
-		Author:          sale.Author{Actor: r.Text("actor"), Verified: r.OptionalFlag("verified"), Note: r.OptionalText("note")},
-		SendingProgress: parsed[sale.SendingProgress](&r, "progress"),
-		StoppedAt:       r.OptionalTime("stoppedAt"), StoppedBy: r.OptionalText("stoppedBy"), EndedAt: r.OptionalTime("endedAt"),
+		Author: sale.Author{
+			Actor: r.Text("actor"), Verified: r.OptionalFlag("verified"), Note: r.OptionalText("note"),
+		},
+		SendingProgress: parsed[sale.SendingProgress](&r, "progress"), EndedAt: r.OptionalTime("endedAt"),
+		StoppedAt: r.OptionalTime("stoppedAt"), StoppedBy: r.OptionalText("stoppedBy"),
 	}, r.Err
 }
 
