@@ -74,8 +74,9 @@ func (d *desk) wait(ctx context.Context) bool {
 	}
 }
 
-// hear learns from an answer how to go on with the provider. It reports whether it must be halted.
-func (d *desk) hear(a provider.Answer) (halt bool) {
+// hear learns from an answer how to go on with the provider, and reports whether it must be halted. isKnown: an earlier
+// press heard the same of the same refund. Or else what is refused for ever would hold up all others, in each press.
+func (d *desk) hear(a provider.Answer, isKnown bool) (halt bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch a.Outcome {
@@ -92,6 +93,9 @@ func (d *desk) hear(a provider.Answer) (halt bool) {
 		d.pause(pause)
 		return false
 	case provider.Refused:
+		if isKnown {
+			return false
+		}
 		if a.Code != d.code {
 			d.code, d.refusals = a.Code, 0
 		}

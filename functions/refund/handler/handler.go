@@ -94,7 +94,6 @@ func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (Answer, error)
 			return
 		}
 		event.List("results", r.results)
-		event.Metric("refundUnknownSeconds", telemetry.Seconds, int(r.unknownFor/time.Second))
 	})
 	return Answer{len(open), r.results}, err
 }
@@ -115,13 +114,12 @@ func (h *Handler) hasWork(s *sale.Sending) bool { return s.IsOpen() && !s.NextAt
 // run is one invocation. Its pages follow each other; the calls of a page are made side by side.
 type run struct {
 	*Handler
-	event      *telemetry.Event
-	accounts   map[string]provider.Provider
-	wrong      map[string]error
-	desks      map[string]*desk
-	results    map[string]int
-	unknownFor time.Duration
-	failed     error // the first failure
+	event    *telemetry.Event
+	accounts map[string]provider.Provider
+	wrong    map[string]error
+	desks    map[string]*desk
+	results  map[string]int
+	failed   error // the first failure
 }
 
 // turns gives each sending a page, and those that have more another one.
@@ -176,7 +174,7 @@ func (r *run) turn(ctx context.Context, id string) (more bool, _ error) {
 	case next.Left == 0:
 		next.EndedAt = r.now()
 	default:
-		next.NextAt = r.now().Add(min(time.Hour, time.Minute<<min(next.Round, 6)))
+		next.NextAt = r.now().Add(min(time.Hour, sale.LeaseFor<<min(next.Round, 3)))
 		next.Round, next.SaleID, next.After, next.Left = next.Round+1, "", "", 0
 	}
 	if !reflect.DeepEqual(next, s) {

@@ -109,7 +109,8 @@ const maxSteps = 4
 // send takes a refund and asks its provider for it, or what became of it, and then for it.
 func (p *page) send(ctx context.Context, d *desk, it *item) error {
 	for range maxSteps {
-		switch step := it.Step(&p.s, p.now()); {
+		step := it.Step(&p.s, p.now())
+		switch {
 		case step == sale.SendNothing:
 			it.pass(false)
 			return nil
@@ -134,7 +135,7 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 		if isHalted || !goesOn {
 			return nil
 		}
-		isDone, err := p.try(ctx, d, it)
+		isDone, err := p.try(ctx, d, it, step == sale.SendAsk)
 		if err != nil || isDone {
 			return err
 		}
@@ -156,10 +157,9 @@ func (p *page) mayGo(ctx context.Context, d *desk) (goesOn, isHalted bool) {
 	return !p.over, isHalted
 }
 
-// try takes the refund, makes one call, and notes what it has shown. isDone is false if the refund is due otherwise
-// now.
-func (p *page) try(ctx context.Context, d *desk, it *item) (isDone bool, _ error) {
-	step, isFirst := it.Step(&p.s, p.now()), !it.isUnknown()
+// try takes the refund, makes one call, and notes what it has shown. If isDone is false, the refund is looked at again.
+func (p *page) try(ctx context.Context, d *desk, it *item, ask bool) (isDone bool, _ error) {
+	isFirst, was := !it.isUnknown(), it.Sent
 	taken, isTaken, err := p.ledger.TakeRefund(ctx, it.Refund, &p.s, d.account.Account())
 	if err != nil {
 		return false, err
@@ -168,7 +168,7 @@ func (p *page) try(ctx context.Context, d *desk, it *item) (isDone bool, _ error
 		return false, nil
 	}
 	turn, part := p.event.Part(ctx)
-	a, panicked := p.call(turn, d, &taken, step == sale.SendAsk)
+	a, panicked := p.call(turn, d, &taken, ask)
 	rule, _ := sale.SendingRuleOf(taken.Payment)
 	result, after := "unknown", taken.Sent.StillUnknown(a.Code, a.Words)
 	switch a.Outcome {
@@ -187,7 +187,7 @@ func (p *page) try(ctx context.Context, d *desk, it *item) (isDone bool, _ error
 	if err == nil {
 		it.Refund = noted
 	}
-	if d.hear(a) {
+	if d.hear(a, was.State == sale.SentRefused && was.Code == sale.SentText(a.Code)) {
 		p.halt(ctx, d, a.Code, a.Words)
 	}
 	for _, member := range [][2]string{
@@ -288,11 +288,6 @@ func (p *page) progress() (next sale.Sending, isWhole bool) {
 		}
 		if it.left {
 			next.Left++
-		}
-	}
-	for _, it := range p.items {
-		if it.isUnknown() {
-			p.unknownFor = max(p.unknownFor, p.now().Sub(it.Sent.At))
 		}
 	}
 	return next, isWhole

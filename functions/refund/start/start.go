@@ -20,19 +20,20 @@ import (
 // Function serves the events of RefundFunction. It does not return.
 func Function() {
 	log, cfg, ledger := startup.Function("refund")
-	arn, api, options := os.Getenv("REFUND_KEYS_ARN"), strings.TrimSuffix(os.Getenv("API_URL"), "/"), provider.Options{Now: clock.Wall}
+	arn, api := os.Getenv("REFUND_KEYS_ARN"), strings.TrimSuffix(os.Getenv("API_URL"), "/")
+	options := provider.Options{Now: clock.Wall}
 	if arn == "" {
 		log.FatalIf(errors.New("REFUND_KEYS_ARN is not set"))
 	}
 	if text := os.Getenv("REFUND_PROVIDERS_URL"); text != "" {
-		local, err := provider.LocalURL(text)
-		log.FatalIf(err)
-		options.BaseURL = local
+		if _, err := provider.LocalURL(text); err != nil {
+			log.FatalIf(fmt.Errorf("REFUND_PROVIDERS_URL: %w", err))
+		}
+		options.BaseURL = text
 	}
 	secrets := secretsmanager.NewFromConfig(cfg)
 	h := handler.New(ledger, func(ctx context.Context) (map[string]provider.Provider, map[string]error, error) {
-		in := &secretsmanager.GetSecretValueInput{SecretId: &arn}
-		out, err := secrets.GetSecretValue(ctx, in)
+		out, err := secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &arn})
 		if err != nil {
 			return nil, nil, fmt.Errorf("read RefundKeysArn: %w", err)
 		}
