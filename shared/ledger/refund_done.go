@@ -139,11 +139,11 @@ func (l *Ledger) item(ctx context.Context, key table.Item) (table.Item, error) {
 	return stored[table.IdentityOf(key)], err
 }
 
-// UnmarkRefund takes a wrong mark back, in somebody's name and with a note why: the refund is due again. So is one that
-// is unknown, and of which somebody has seen at the provider that it was not sent: see sale.Refund.CanMark. It reports
-// whether this call did. saleID is the refund's; if it is "", the payment's guard says which. It fails with
-// sale.Conflicting if its provider has said that the money is back, or will say what became of what was sent; with sale.OrderNotFound if there is no such refund,
-// with sale.Busy or sale.Internal.
+// UnmarkRefund takes a wrong mark back, in somebody's name and with a note why: the refund is due again. So is one
+// that is unknown, and of which somebody has seen at the provider that it was not sent: see sale.Refund.CanMark. It
+// reports whether this call did. saleID is the refund's; if it is "", the payment's guard says which. It fails with
+// sale.Conflicting if its provider has said that the money is back, or will say what became of what was sent; with
+// sale.OrderNotFound if there is no such refund, with sale.Busy or sale.Internal.
 func (l *Ledger) UnmarkRefund(ctx context.Context, saleID, payment, actor, note string) (sale.Refund, bool, error) {
 	if !isPayment(payment) {
 		return sale.Refund{}, false, noRefund

@@ -114,7 +114,8 @@ func (h *Handler) sales(ctx context.Context, req *request, event *telemetry.Even
 	}
 	now := h.now()
 	page := wire.Sales{
-		AsOf: httpapi.Time(now), Version: sale.ProgramVersion, Actor: req.actor, Role: req.may.roles()[0], Roles: req.may.roles(),
+		AsOf: httpapi.Time(now), Version: sale.ProgramVersion, Actor: req.actor,
+		Role: req.may.roles()[0], Roles: req.may.roles(),
 		Sales: []wire.Sale{},
 	}
 	for _, one := range all {

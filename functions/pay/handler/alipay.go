@@ -174,7 +174,8 @@ func readAlipay(body []byte, own *alipaySettings) (report, error) {
 		r.about = unknown
 		return r, nil
 	}
-	back, err := currency.FromAlipay(cmp.Or(fields["refund_fee"], "0")) // of all refunds of the trade so far; a payment may have 0.00
+	// Of all refunds of the trade so far; a payment may have 0.00.
+	back, err := currency.FromAlipay(cmp.Or(fields["refund_fee"], "0"))
 	code := cmp.Or(fields["trans_currency"], "CNY")
 	saleID, orderID, named := orderOf(fields["passback_params"]) // the shop must escape it, and escaped it is the same
 	switch {
