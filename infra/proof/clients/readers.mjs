@@ -1,6 +1,8 @@
 // readers.mjs CHECK ARGUMENT prints as JSON what other people's readers make of our documents.
 import { createSign, generateKeyPairSync } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
+import http from "node:http";
+import https from "node:https";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
@@ -218,6 +220,69 @@ const checks = {
         return { body, valid: notificationItems.every(signs), misread: isRead ? undefined : read };
       }),
     };
+  },
+  // What the providers' libraries are answered when they ask for refunds at that second: the refund's id, or an error's code. The answers
+  // of WeChat Pay and Alipay are verified.
+  async refunds(argument) {
+    const { root, second, keys, asked } = JSON.parse(argument), { port } = new URL(root);
+    process.env.TZ = "Asia/Shanghai"; // Alipay's library gives the time of the machine
+    const Real = Date;
+    globalThis.Date = class extends Real {
+      constructor(...given) { super(...(given.length ? given : [second * 1000])); }
+      static now() { return second * 1000; }
+    };
+    const [{ default: { Wechatpay, Formatter } }, { AlipaySdk }, { default: { Client, CheckoutAPI } }, { default: Stripe }] =
+      await Promise.all(["wechatpay-axios-plugin", "alipay-sdk", "@adyen/api-library", "stripe"].map((name) => import(name)));
+    Object.assign(https, { request: http.request, Agent: http.Agent }); // Adyen's library has TLS only
+    const lines = (key, type) => `-----BEGIN ${type} KEY-----\n${key}\n-----END ${type} KEY-----`;
+
+    const stripe = new Stripe(keys.stripe.secretKey, { host: "127.0.0.1", port, protocol: "http", maxNetworkRetries: 0, telemetry: false });
+    const own = keys["wechat-pay"], [[signedBy, publicKey]] = Object.entries(own.publicKeys);
+    const wechatPay = new Wechatpay({
+      baseURL: root, mchid: own.mchid, serial: own.serial, privateKey: lines(own.privateKey, "PRIVATE"), certs: { [signedBy]: lines(publicKey, "PUBLIC") },
+      headers: { Accept: "application/json", "Wechatpay-Serial": signedBy },
+    });
+    const alipay = new AlipaySdk({ ...keys.alipay, keyType: "PKCS8", alipayPublicKey: keys.alipay.publicKeys[0], gateway: `${root}/alipay/gateway.do` });
+    const adyen = new CheckoutAPI(new Client({ apiKey: keys.adyen.apiKey, environment: "TEST" })).ModificationsApi;
+    adyen.baseUrl = `${root}/adyen/v71`; // it asks version 72
+
+    const ask = {
+      async stripe({ id, reference }) {
+        const refund = await stripe.refunds.create({ payment_intent: reference, amount: 149900, metadata: { flashsale: id } }, { idempotencyKey: id });
+        return refund.id;
+      },
+      async "wechat-pay"({ id, reference, nonce }) {
+        Formatter.nonce = () => nonce;
+        const { data } = await wechatPay.v3.refund.domestic.refunds.post({
+          transaction_id: reference, out_refund_no: id, notify_url: "https://shop.example/payments/wechat-pay", amount: { refund: 149900, total: 149900, currency: "CNY" },
+        });
+        return data.refund_id;
+      },
+      async alipay({ id, reference }) {
+        const bizContent = { out_request_no: id, refund_amount: "1499.00", trade_no: reference };
+        const said = await alipay.exec("alipay.trade.refund", { format: "JSON", bizContent }, { validateSign: true });
+        if (said.code !== "10000" || said.refundFee !== "1499.00") throw said;
+        return ""; // Alipay's refunds have no id
+      },
+      async adyen({ id, reference }) {
+        const { pspReference } = await adyen.refundOrCancelPayment(reference, { merchantAccount: keys.adyen.merchantAccount, reference: id }, { idempotencyKey: id });
+        return pspReference;
+      },
+    };
+    const told = {};
+    for (const [provider, all] of Object.entries(asked)) {
+      told[provider] = [];
+      for (const { ID: id, Reference: reference, Nonce: nonce } of all) {
+        const one = { id, reference, nonce, refund: "", code: "" };
+        try {
+          one.refund = await ask[provider](one);
+        } catch (error) {
+          one.code = error.response?.data?.code ?? error.subCode ?? error.errorCode ?? error.code ?? error.message;
+        }
+        told[provider].push(one);
+      }
+    }
+    return told;
   },
 };
 
