@@ -65,10 +65,10 @@ type SendingRule struct {
 //   - Stripe keeps an Idempotency-Key for 24 hours at least, with refusals and errors
 //     (docs.stripe.com/api/idempotent_requests);
 //   - WeChat Pay's out_refund_no is for ever, and only one that is CLOSED is refunded under another
-//     (doc/v3/merchant/4012791863);
+//     (pay.weixin.qq.com/doc/v3/merchant/4013071031, 4013071200);
 //   - Alipay's out_request_no is for ever (opendocs.alipay.com/open/4b7cc5db_alipay.trade.refund);
-//   - Adyen keeps an idempotency-key for 31 days (docs.adyen.com/development-resources/api-idempotency) and tells nothing
-//     of a modification that is asked for.
+//   - Adyen keeps an idempotency-key for 31 days at least, of each region for itself
+//     (docs.adyen.com/development-resources/api-idempotency), and tells nothing of a modification that is asked for.
 var sendingRules = map[string]SendingRule{
 	"stripe":     {Life: 23 * time.Hour, CanAsk: true, AfterRefusal: true, AfterFailure: true, IfAbsent: true},
 	"wechat-pay": {CanAsk: true, AfterFailure: true},

@@ -12,8 +12,9 @@ import (
 	"flashsale/shared/settings"
 )
 
-// adyen is a merchant account in one environment. Its reversals give back the whole, or cancel what is not captured yet
-// (docs.adyen.com/online-payments/reversal, read on 2026-11-29).
+// adyen is a merchant account in one environment. Its reversals give back the whole, or cancel what is not captured
+// yet; they are not for payments that are split, or captured in parts (docs.adyen.com/online-payments/reversal, and
+// Checkout v71 of github.com/Adyen/adyen-openapi).
 type adyen struct {
 	*Options
 	api, environment string
@@ -65,8 +66,8 @@ type adyenAnswer struct {
 	Message         string `json:"message"`
 }
 
-// Send asks for a reversal, of which a webhook tells what became. Adyen keeps the answer to a key, refusals too; 704 is
-// said of a key that is being worked on (docs.adyen.com/development-resources/api-idempotency).
+// Send asks for a reversal, of which a webhook tells what became. Adyen answers a key again as it did first
+// (docs.adyen.com/development-resources/api-idempotency); 704 is taken for a key that is being worked on.
 func (a *adyen) Send(ctx context.Context, r Request) Answer {
 	if r.Reference == "" || strings.Trim(r.Reference, settings.Letters+settings.Digits) != "" {
 		return answer(Refused, "reference", "the payment's reference is none of Adyen's")

@@ -22,7 +22,7 @@ import (
 )
 
 // Alipay's alipay.trade.refund and alipay.trade.fastpay.refund.query, of its gateway with RSA2
-// (opendocs.alipay.com/open/4b7cc5db_alipay.trade.refund, opendocs.alipay.com/common/02kipl, read on 2026-11-29).
+// (opendocs.alipay.com/open/4b7cc5db_alipay.trade.refund, opendocs.alipay.com/common/02kipl).
 
 // beijing is the zone of Alipay's times.
 var beijing = time.FixedZone("", 8*60*60)
@@ -208,7 +208,7 @@ func (a *alipay) verifies(response []byte, sign string) bool {
 	})
 }
 
-// refusal is the answer of a code that is no success. Alipay does not sign the refusal of a request that it cannot
+// refusal is the answer of a code that is no success. Alipay need not sign the refusal of a request that it cannot
 // place: of an app, a key or a form that is wrong for each request. A number that is known with another sum has been
 // sent.
 func (f *alipayFields) refusal(isSigned bool) Answer {

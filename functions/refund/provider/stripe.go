@@ -185,7 +185,7 @@ func (s *stripe) reported(r *Request, f *stripeRefund, now time.Time) []sale.Mon
 	}, now)
 }
 
-// stripeHalts are codes of a key, whatever their status (docs.stripe.com/error-codes, read on 2026-11-29).
+// stripeHalts are codes of a key, whatever their status (docs.stripe.com/error-codes).
 var stripeHalts = []string{
 	"account_invalid", "api_key_expired", "livemode_mismatch", "platform_api_key_expired", "secret_key_required",
 	"testmode_charges_only",

@@ -24,7 +24,7 @@ import (
 )
 
 // WeChat Pay's refunds, API v3, of a merchant's own payments: pay.weixin.qq.com/doc/v3/merchant/4012791862 (request),
-// 4012791863 (query), 4012365342 (signature of requests) and 4012365345 (of answers), read on 2026-11-29.
+// 4012791863 (query), 4012365342 (signature of requests) and 4012365345 (of answers).
 
 const wechatPayRefunds = "/v3/refund/domestic/refunds"
 
@@ -90,8 +90,9 @@ var wechatPayStates = map[string]sale.RefundState{
 	"SUCCESS": sale.RefundDone, "ABNORMAL": sale.RefundStuck, "CLOSED": sale.RefundFailed,
 }
 
-// Send asks after a refusal, too: a number that is sent again with another address for notifications is refused,
-// although its refund may have been made.
+// Send asks after a refusal, too: a number that is sent again in other words may be refused although its refund was
+// made. Another address for notifications should not matter (developers.weixin.qq.com/community/pay/doc/
+// 000c8e8eb30640c5604a7e9635d800).
 func (w *wechatPay) Send(ctx context.Context, r Request) Answer {
 	if r.Currency != "CNY" {
 		return r.otherCurrency()
