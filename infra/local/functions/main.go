@@ -15,6 +15,7 @@ import (
 	purchase "flashsale/functions/purchase/start"
 	query "flashsale/functions/query/start"
 	reconcile "flashsale/functions/reconcile/start"
+	refund "flashsale/functions/refund/start"
 	release "flashsale/functions/release/start"
 	seed "flashsale/functions/seed/start"
 )
@@ -29,6 +30,7 @@ var functions = map[string]func(){
 	"PurchaseFunction":  purchase.Function,
 	"QueryFunction":     query.Function,
 	"ReconcileFunction": reconcile.Function,
+	"RefundFunction":    refund.Function,
 	"ReleaseFunction":   release.Function,
 	"SeedFunction":      seed.Function,
 }

@@ -45,7 +45,7 @@ func (s *Stack) startProviders() error {
 	path := "/" + rand.Text()
 	s.secretsManager = address(listeners[1]) + path
 	manager := http.NewServeMux()
-	manager.HandleFunc("POST "+path+"/", s.getSecretValue)
+	manager.HandleFunc("POST "+path, s.getSecretValue)
 	s.serve(listeners[1], manager, loopback.Rules{})
 	return nil
 }
