@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -48,11 +49,20 @@ func (a *answered) WriteHeader(status int) {
 
 // note notes the payments of a webhook that the API has verified; the first report of a payment counts.
 func (p *Providers) note(provider, body string) {
+	var all []payment
+	switch provider {
+	case webhook.Stripe:
+		all = paidAtStripe(parse(body))
+	case webhook.WeChatPay:
+		all = p.keys.paidAtWeChatPay(parse(body))
+	case webhook.Alipay:
+		all = paidAtAlipay(body)
+	case webhook.Adyen:
+		all = paidAtAdyen(parse(body))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, of := range map[string]func(string) []payment{
-		webhook.Stripe: paidAtStripe, webhook.WeChatPay: p.keys.paidAtWeChatPay, webhook.Alipay: paidAtAlipay, webhook.Adyen: paidAtAdyen,
-	}[provider](body) {
+	for _, of := range all {
 		of.Provider = provider
 		if key := provider + "/" + of.Reference; of.Paid > 0 && p.kept.Payments[key] == nil {
 			p.kept.Payments[key], p.changed = &of, true
@@ -60,57 +70,54 @@ func (p *Providers) note(provider, body string) {
 	}
 }
 
-func paidAtStripe(body string) []payment {
-	var e struct {
-		Type     string
-		Livemode bool
-		Data     struct {
-			Object struct {
-				ID, Currency string
-				Intent       string            `json:"payment_intent"`
-				Total        int64             `json:"amount_total"`
-				Received     int64             `json:"amount_received"`
-				Metadata     map[string]string `json:"metadata"`
-			}
-		}
-	}
-	_ = json.Unmarshal([]byte(body), &e)
-	o := e.Data.Object
-	of := payment{Order: o.Metadata["flashsale_order"], Currency: o.Currency, Live: e.Livemode}
-	switch e.Type {
+// parsed is JSON of which only some members matter; those that are missing are empty.
+type parsed map[string]any
+
+func parse(text string) (of parsed) {
+	_ = json.Unmarshal([]byte(text), &of)
+	return of
+}
+
+func (of parsed) at(name string) parsed {
+	in, _ := of[name].(map[string]any)
+	return in
+}
+
+func (of parsed) text(name string) string {
+	text, _ := of[name].(string)
+	return text
+}
+
+func (of parsed) number(name string) int64 {
+	n, _ := of[name].(float64) // of an amount, which is smaller than 2^53
+	return int64(n)
+}
+
+func paidAtStripe(e parsed) []payment {
+	o := e.at("data").at("object")
+	of := payment{Order: o.at("metadata").text("flashsale_order"), Currency: o.text("currency"), Live: e["livemode"] == true}
+	switch e.text("type") {
 	case "checkout.session.completed", "checkout.session.async_payment_succeeded":
-		of.Reference, of.Paid = o.Intent, o.Total
+		of.Reference, of.Paid = o.text("payment_intent"), o.number("amount_total")
 	case "payment_intent.succeeded":
-		of.Reference, of.Paid = o.ID, o.Received
+		of.Reference, of.Paid = o.text("id"), o.number("amount_received")
 	}
 	return []payment{of}
 }
 
-func (k *keys) paidAtWeChatPay(body string) []payment {
-	var n struct {
-		Event    string `json:"event_type"`
-		Resource struct {
-			Nonce      string
-			Ciphertext []byte
-			Associated string `json:"associated_data"`
-		}
-	}
-	var of struct {
-		Order  string `json:"out_trade_no"`
-		ID     string `json:"transaction_id"`
-		Amount struct {
-			Total    int64
-			Currency string
-		}
-	}
+func (k *keys) paidAtWeChatPay(n parsed) []payment {
 	block, err := aes.NewCipher([]byte(k.apiV3Key))
-	if err != nil || json.Unmarshal([]byte(body), &n) != nil || n.Event != "TRANSACTION.SUCCESS" {
+	if err != nil || n.text("event_type") != "TRANSACTION.SUCCESS" {
 		return nil
 	}
 	gcm, _ := cipher.NewGCM(block) // which takes any block of AES
-	plain, _ := gcm.Open(nil, []byte(n.Resource.Nonce), n.Resource.Ciphertext, []byte(n.Resource.Associated))
-	_ = json.Unmarshal(plain, &of)
-	return []payment{{Reference: of.ID, Order: of.Order, Paid: of.Amount.Total, Currency: of.Amount.Currency}}
+	sealed := n.at("resource")
+	text, _ := base64.StdEncoding.DecodeString(sealed.text("ciphertext"))
+	plain, _ := gcm.Open(nil, []byte(sealed.text("nonce")), text, []byte(sealed.text("associated_data")))
+	of := parse(string(plain))
+	return []payment{{
+		Reference: of.text("transaction_id"), Order: of.text("out_trade_no"), Paid: of.at("amount").number("total"), Currency: of.at("amount").text("currency"),
+	}}
 }
 
 func paidAtAlipay(body string) []payment {
@@ -122,22 +129,15 @@ func paidAtAlipay(body string) []payment {
 	return []payment{{Reference: form.Get("trade_no"), Order: form.Get("out_trade_no"), Passback: form.Get("passback_params"), Paid: paid, Currency: "CNY"}}
 }
 
-func paidAtAdyen(body string) (all []payment) {
-	var n struct {
-		NotificationItems []struct {
-			NotificationRequestItem struct {
-				PSPReference, MerchantReference, EventCode, Success string
-				Amount                                              struct {
-					Value    int64
-					Currency string
-				}
-			}
-		}
-	}
-	_ = json.Unmarshal([]byte(body), &n)
-	for _, item := range n.NotificationItems {
-		if i := item.NotificationRequestItem; i.EventCode == "AUTHORISATION" && i.Success == "true" {
-			all = append(all, payment{Reference: i.PSPReference, Order: i.MerchantReference, Paid: i.Amount.Value, Currency: i.Amount.Currency})
+func paidAtAdyen(n parsed) (all []payment) {
+	items, _ := n["notificationItems"].([]any)
+	for _, item := range items {
+		wrapped, _ := item.(map[string]any)
+		if i := parsed(wrapped).at("NotificationRequestItem"); i.text("eventCode") == "AUTHORISATION" && i.text("success") == "true" {
+			amount := i.at("amount")
+			all = append(all, payment{
+				Reference: i.text("pspReference"), Order: i.text("merchantReference"), Paid: amount.number("value"), Currency: amount.text("currency"),
+			})
 		}
 	}
 	return all

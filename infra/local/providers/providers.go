@@ -5,6 +5,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -196,11 +197,7 @@ func (p *Providers) judge(provider string, of func(*call) answer) http.HandlerFu
 		c := &call{Request: r, provider: provider, body: string(body), control: p.controls[provider]}
 		var a answer
 		if status := c.control.Error; status != 0 {
-			code, known := troubles[provider][status]
-			if !known {
-				code = troubles[provider][0]
-			}
-			a = p.refuse(c, status, code, "trouble")
+			a = p.refuse(c, status, cmp.Or(troubles[provider][status], troubles[provider][0]), "trouble")
 		} else {
 			a = of(c)
 		}
@@ -210,6 +207,9 @@ func (p *Providers) judge(provider string, of func(*call) answer) http.HandlerFu
 		w.Header().Set("Content-Type", "application/json")
 		for name, value := range a.header {
 			w.Header().Set(name, value)
+		}
+		if a.status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "1")
 		}
 		switch {
 		case isLost && how == 0: // cut off before the answer, or in the middle of it, or by a proxy that did not wait
@@ -239,19 +239,16 @@ func (p *Providers) refuse(c *call, status int, code, words string) answer {
 		kind := map[bool]string{true: "security", false: "validation"}[status == http.StatusUnauthorized || status == http.StatusForbidden]
 		return answer{status: status, body: object{"status": status, "errorCode": code, "errorType": kind, "message": words}.String()}
 	}
-	a := answer{status: status}
 	of := object{"type": "invalid_request_error", "message": words}
 	switch {
-	case code == "idempotency_error" || status >= 500:
-		of["type"] = map[bool]string{true: "api_error", false: code}[status >= 500]
+	case code == "idempotency_error":
+		of["type"] = code
+	case status >= 500:
+		of["type"] = "api_error"
 	case code != "":
 		of["code"] = code
 	}
-	if status == http.StatusTooManyRequests {
-		a.header = map[string]string{"Retry-After": "1"}
-	}
-	a.body = object{"error": of}.String()
-	return a
+	return answer{status: status, body: object{"error": of}.String()}
 }
 
 // object is JSON.

@@ -110,14 +110,11 @@ func (p *Providers) listStripe(c *call) answer {
 	if of == nil {
 		return p.refuse(c, http.StatusNotFound, "resource_missing", "No such payment_intent")
 	}
-	listed, limit := []object{}, 10
-	if n, err := strconv.Atoi(c.URL.Query().Get("limit")); err == nil && n > 0 && n <= 100 {
-		limit = n
-	}
-	for _, r := range slices.Backward(of.Refunds[max(0, len(of.Refunds)-limit):]) {
+	listed := []object{}
+	for _, r := range slices.Backward(of.Refunds) {
 		listed = append(listed, stripeRefund(r))
 	}
-	return answer{status: http.StatusOK, body: object{"object": "list", "url": "/v1/refunds", "has_more": len(of.Refunds) > limit, "data": listed}.String()}
+	return answer{status: http.StatusOK, body: object{"object": "list", "url": "/v1/refunds", "has_more": false, "data": listed}.String()}
 }
 
 // tellStripe are the events of a refund's new state.
