@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 
@@ -58,7 +57,7 @@ func (k *keys) read(secrets map[string]string) error {
 	err := json.Unmarshal([]byte(webhook.LocalRefundKeys), k)
 	for provider, of := range map[string]*string{webhook.WeChatPay: &k.apiV3Key, webhook.Alipay: &k.seller, webhook.Adyen: &k.hmac} {
 		var set struct{ APIv3Keys, SellerIDs, HMACKeys []string }
-		err = errors.Join(err, json.Unmarshal([]byte(secrets[provider]), &set))
+		_ = json.Unmarshal([]byte(secrets[provider]), &set) // what is wrong, PayFunction says
 		if all := append(append(set.APIv3Keys, set.SellerIDs...), set.HMACKeys...); len(all) > 0 {
 			*of = all[0]
 		}

@@ -212,6 +212,13 @@ func TestAPaymentGoesBackOnceAndWhole(t *testing.T) {
 	}
 }
 
+// What is wrong with a secret, PayFunction says.
+func TestSecretsThatCannotBeReadStopNothing(t *testing.T) {
+	if _, err := Open(Options{Path: filepath.Join(t.TempDir(), "kept"), Secrets: map[string]string{"adyen": "{", "wechat-pay": ""}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestALostAnswerHasMovedTheMoney(t *testing.T) {
 	w := begin(t)
 	for _, provider := range names {
