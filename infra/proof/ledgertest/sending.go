@@ -110,13 +110,14 @@ var sending = map[string]func(*testing.T, *World){
 			return
 		}
 		due := 0
+		w.Ctx = t.Context() // the waits of all of them together take minutes of virtual time
 		sendings := [2]sale.Sending{w.presses("one", 3000, sale.SendingScope{}), w.presses("two", 3000, sale.SendingScope{})}
 		for i := range sendings {
 			sendings[i].AsOf = w.Now().Add(10_000 * time.Hour)
 		}
 		firsts := []string{"take 1", "accept", "done", "refuse", "mark", "unmark", "report failed b 2", "report done b 2", "report failed c 1", "lost"}
 		for _, before := range []string{
-			"", "report failed c 1,mark", "take 1", "take 1,report done c 2", "take 1,late", "take 1,late,mark", "take 1,late,report stuck b 2,mark",
+			"", "report failed c 1", "report failed c 1,mark", "report stuck c 1,mark,lost", "take 1", "take 1,report done c 2", "take 1,late", "take 1,late,mark", "take 1,late,report stuck b 2,mark",
 			"take 1,late,report failed c 1", "take 1,refuse", "take 1,refuse,report failed c 1,mark", "take 1,accept", "take 1,accept,report done b 2", "take 1,report stuck b 2",
 		} {
 			for _, first := range firsts {
@@ -288,7 +289,7 @@ var sending = map[string]func(*testing.T, *World){
 				}
 				check(t, got == wantMark, "%s is %q, marked: got %q, want %q", r.Payment, before.Sent.State, got, wantMark)
 				after, done, err := w.Environment().UnmarkRefund(w.Ctx, "", r.Payment, "kim", "wrong")
-				if got = string(sale.CodeOf(err)); done {
+				if got = string(sale.CodeOf(err)); done && after.UnmarkedBy == "kim" && after.UnmarkNote == "wrong" && after.RefundedBy == "" {
 					got = "unmarked"
 				}
 				check(t, got == wantUnmark && (err != nil || after == w.refundOf(r.Payment)), "%s is %q, unmarked: got %q, want %q", r.Payment, before.Sent.State, got, wantUnmark)
@@ -306,12 +307,12 @@ var sending = map[string]func(*testing.T, *World){
 			tells("marked", "unmarked")
 			for tries := range int64(2) { // and one that was not marked
 				r = w.refundOf(r.Payment)
-				check(t, r.Sent == sale.Sent{Tries: 1 + tries} && r.UnmarkedBy == "kim" && r.UnmarkNote == "wrong"[tries:] && r.IsDue(),
+				check(t, r.Sent == sale.Sent{Tries: 1 + tries} && r.UnmarkNote == "wrong"[tries:] && r.UnmarkedBy == "kimi"[:3+tries] && r.IsDue(),
 					"got %+v, want it due, and sent under another id", r)
 				if tries == 0 {
 					w.Succeeds(errOf2(w.Environment().TakeRefund(w.Ctx, r, &s, "live")), nil)
 					w.Pass(sale.LeaseFor)
-					_, done, err := w.Environment().UnmarkRefund(w.Ctx, "", r.Payment, "kim", "rong")
+					_, done, err := w.Environment().UnmarkRefund(w.Ctx, "", r.Payment, "kimi", "rong")
 					check(t, done && err == nil, "it is not taken back: %v", err)
 				}
 			}
@@ -331,14 +332,13 @@ var sending = map[string]func(*testing.T, *World){
 			if first != "" { // the failure is then a transaction
 				w.onARefund(w.Environment(), first, taken, [2]sale.Sending{})
 			}
-			writes, isLast := func() {}, false
-			// The report comes when the account was read, and is applied when the acceptance is written.
+			writes, n := func() {}, 0
+			// The report comes when the account was read, and the acceptance is written before the report is applied.
 			reports := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
 				if op == "UpdateItem" || op == "TransactWriteItems" {
-					if isLast {
+					if n++; n == 3 { // after the account, and the refund as if nothing were known of it
 						writes()
 					}
-					isLast = true
 				}
 				return call()
 			})
@@ -368,9 +368,28 @@ var sending = map[string]func(*testing.T, *World){
 			ctx, dies := w.cutAfter(1)
 			dies.ReportMoney(ctx, report)
 			w.onARefund(w.Environment(), what, taken, [2]sale.Sending{})
+			if v := w.refundOf(taken.Payment).MoneyVersion; what == "unmark" {
+				w.hasNumber(v, "MONEY#"+taken.Payment, "MONEY", "v")
+			}
 			w.Reports(report)
 			r := w.refundOf(taken.Payment)
 			check(t, r.Sent.State == sale.SentRefused && r.IsDue(), "after %s got %+v", what, r)
+		}
+	},
+	"whoever takes back a disputed refund's mark, or has a failure take it, leaves nothing of it": func(t *testing.T, w *World) {
+		for i, what := range []string{"unmark", "report failed b 1", "unmark"} {
+			r := w.dueOf("adyen", i)
+			if report := halves(fmt.Sprintf("%06dx", i), "stuck c 1"); i > 0 {
+				report.Provider = "adyen"
+				ctx, dies := w.cutAfter(i)
+				dies.ReportMoney(ctx, report)
+			}
+			for _, before := range []string{"mark", "lost", what} {
+				w.onARefund(w.Environment(), before, r, [2]sale.Sending{})
+			}
+			r = w.refundOf(r.Payment)
+			check(t, r.RefundedAt.IsZero() && r.RefundedBy == "" && !r.IsDue() && (r.UnmarkedBy == "kim") == (what == "unmark"), "after %q got %+v", what, r)
+			w.hasNumber(r.MoneyVersion, "MONEY#"+r.Payment, "MONEY", "v")
 		}
 	},
 	"a sending begins once, goes on while it is neither stopped nor over, and forgets nothing that it has done": func(t *testing.T, w *World) {
@@ -411,6 +430,14 @@ var sending = map[string]func(*testing.T, *World){
 		stopped := stops(w.Environment(), first.ID, false, "it was stopped before")
 		check(t, stopped.StoppedBy == "lee" && stopped.StoppedAt.Equal(w.Now()) && stopped.EndedAt.IsZero() && stopped.Taken == 1, "got %+v", stopped)
 		now.StoppedBy, now.StoppedAt = "lee", stopped.StoppedAt
+		fourth := w.presses("four", 1, sale.SendingScope{})
+		further, other := fourth, fourth
+		further.After, other.After = "b", "c"
+		saves(w.Environment(), fourth, further, true, "it has begun")
+		saves(w.Environment(), further, other, true, "it goes on")
+		saves(w.Environment(), further, other, false, "another run has gone on")
+		further.EndedAt = w.Now()
+		saves(w.Environment(), other, further, true, "it is over")
 		w.Pass(time.Minute)
 		third := w.presses("three", 1, sale.SendingScope{})
 		over = third
@@ -419,7 +446,7 @@ var sending = map[string]func(*testing.T, *World){
 		stops(w.Environment(), third.ID, false, "it is over")
 		stops(w.forgetting("UpdateItem"), second.ID, true, "its first answer is lost")
 		second.StoppedBy, second.StoppedAt = "lee", w.Now()
-		has(over, second, now)
+		has(over, second, further, now)
 		one, err := w.Environment().Sending(w.Ctx, first.ID)
 		check(t, err == nil && fmt.Sprint(one) == fmt.Sprint(now), "got %+v (%v), want %+v", one, err, now)
 		for _, id := range []string{"none", sale.SendingID(w.Now(), "four")} {

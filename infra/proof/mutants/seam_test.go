@@ -74,8 +74,8 @@ func (s *seam) at(operation string) site {
 			if !carriers[name] && (len(chain) == 0 || chain[len(chain)-1] != name) {
 				chain = append(chain, name) // the innermost first
 			}
-			if name == "applyAccount" {
-				break // which is the same for a report, a payment and a replay
+			if slices.Contains([]string{"applyAccount", "applyToRefund", "takeReport"}, name) {
+				break // which is the same for a report, an answer, a payment and a replay
 			}
 		}
 		// A test's hook may run during a call, and call the ledger itself.
