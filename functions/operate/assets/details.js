@@ -71,4 +71,9 @@ export const details = {
   "the id is that of another sending": "该编号属于另一批退款",
   "the refund was sent, and its provider will say what became of it": "退款已发送，其结果由支付方告知",
   "price must be a multiple of %d minor units: Stripe charges no smaller part of %s": "价格须为 %d 个最小货币单位的整数倍：Stripe 对 %s 不收取更小的金额",
+  "id must be that of a sending": "编号须为一批退款的编号",
+  "no such sending": "没有这批退款",
+  "the scope must be a sale, a group, payments, or nothing, which is all": "范围须为一个活动、一个组或若干付款；不填则为全部",
+  "count and sums must say how many refunds of how much were looked at": "须写明所看到的退款笔数和金额",
+  "sums must be whole numbers of minor units by currency": "金额须按货币填写，为最小货币单位的整数",
 };
