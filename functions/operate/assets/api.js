@@ -24,14 +24,14 @@ function signalOf(stop) {
 /**
  * Makes one request. It never fails: no answer is an answer, too.
  * @param {string} method @param {string} path @param {string} token
- * @param {object} [body] @param {AbortSignal} [stop]
+ * @param {object | string} [body] a string is sent as it is @param {AbortSignal} [stop]
  * @returns {Promise<Answer>}
  */
 export async function call(method, path, token, body, stop) {
   const headers = { Authorization: "Bearer " + token, ...(body && { "Content-Type": "application/json" }) };
   const signal = signalOf(stop);
   try {
-    const response = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal });
+    const response = await fetch(path, { method, headers, body: typeof body === "string" ? body : body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal });
     const found = parse(await response.text());
     const { status } = response;
     const wait = 1000 * Number(response.headers.get("Retry-After") ?? 0);

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheOperatorsPageIsSmallAndWhole(t *testing.T) {
-	webpagetest.Examine(t, Files, handler.PageData{}, 40<<10, "chart.js", "create.js", "create-", "details.js", "refunds.js", "story.js")
+	webpagetest.Examine(t, Files, handler.PageData{}, 40<<10, "chart.js", "create.js", "create-", "details.js", "refunds.js", "sendings.js", "sendings-", "story.js")
 }
 
 // The page has words in two languages, and the command in English, for each kind of line that the function tells.

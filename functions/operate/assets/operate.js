@@ -48,8 +48,9 @@ async function load() {
       story ??= stories(views);
     }
     if (!list && refundsPlace()) {
+      const { sendings } = await soon(/** @type {Promise<typeof import("./sendings.js")>} */ (import("./sendings.js" + at)));
       const { refunds } = await soon(/** @type {Promise<typeof import("./refunds.js")>} */ (import("./refunds.js" + at)));
-      list ??= refunds(views);
+      list ??= refunds(views, sendings);
     }
   } catch {
     failed++;
@@ -88,7 +89,7 @@ renders(() => {
   const old = !Number.isNaN(readAt) && (failing || performance.now() - readAt > 3 * every);
   const age = Number.isNaN(readAt) ? (failing ? words.noAnswer : "") : fill(!navigator.onLine ? words.offline : old ? words.stale : words.asOf, duration(performance.now() - readAt));
   show(element("top"), inside ? [
-    h("p", {}, me.role && h("b", { dir: "auto" }, me.actor), me.role && " " + word(words, me.role)),
+    h("p", {}, me.role && h("b", { dir: "auto" }, me.actor), me.role && " " + me.roles.map((role) => word(words, role)).join(words.comma)),
     h("p", { class: old || failing ? "bad" : "faint" }, code === "forbidden" ? "" : age),
     h("p", {}, h("button", { class: "plain", onclick: exit }, words.signOut)),
   ] : []);

@@ -15,7 +15,8 @@ const longest = 60000;
 /** The most sales of which one reading asks who changed them. */
 export const most = 3;
 
-export let me = { actor: "", role: "" };
+/** @type {{actor: string, role: string, roles: string[]}} */
+export let me = { actor: "", role: "", roles: [] };
 /** @type {Sale[] | undefined} */
 export let sales;
 /** @type {Sale | undefined} The one that is looked at. */
@@ -122,7 +123,7 @@ async function look(mark, news) {
     const group = me.role && groupPlace();
     const a = await call("GET", "/operate/sales" + (group ? "?group=" + group : drained ? "?drained=1" : ""), token());
     if (a.code || mark !== turn) return a;
-    me = { actor: String(a.body.actor), role: String(a.body.role) };
+    me = { actor: String(a.body.actor), role: String(a.body.role), roles: a.body.roles ?? [a.body.role] };
     clock(a.body.asOf);
     sales = a.body.sales;
     if (!id) {

@@ -68,8 +68,8 @@ async function packed(file) {
 /** @param {string} key */
 const focusOn = (key) => /** @type {HTMLElement | null} */ (document.querySelector(`[data-key=${key}]`))?.focus();
 
-/** @param {Page} page */
-export function refunds(page) {
+/** @param {Page} page @param {typeof import("./sendings.js").sendings} [sendings] a page of the release before has none */
+export function refunds(page, sendings) {
   const { token, render, time, ago, word, mayChange, me, expire, refundsPlace, typed } = page;
   /** @type {{of: string, rows: Refund[], at: string, wrong: string, unreadable: number, left: number, whole: boolean, linesPerFile: Record<string, number>} | undefined} */
   let list;
@@ -91,6 +91,10 @@ export function refunds(page) {
   /** A dispute holds it back, or has given the money back. */
   const held = (/** @type {Refund} */ r) => !over(r) && ["disputed", "lost"].includes(r.state);
   const due = (/** @type {Refund} */ r) => !over(r) && !held(r);
+  /** Somebody may have it given back, or mark it. */
+  const free = (/** @type {Refund} */ r) => due(r) && r.sent?.state !== "accepted";
+  /** Its provider cannot be asked what became of it. */
+  const lost = (/** @type {Refund} */ r) => !over(r) && r.sent?.state === "unknown" && r.payment.startsWith("adyen#");
   /** The refund whose mark is asked about, and why it was not taken back. */
   let unmarking = "", unmarked = "";
 
@@ -110,7 +114,7 @@ export function refunds(page) {
 
   /** Asks whether a mark is taken back. @param {Refund} r */
   const unmarkForm = (r) => unmarking !== key(r) ?
-    h("button", { type: "button", class: "plain", onclick: () => ([unmarking, unmarked] = [key(r), ""], render()) }, w.unmark) :
+    h("button", { type: "button", class: "plain", onclick: () => ([unmarking, unmarked] = [key(r), ""], render()) }, lost(r) ? w.notSent : w.unmark) :
     h("form", { "data-key": "unmark", novalidate: true, onsubmit: (/** @type {Event} */ e) => unmark(r, e) }, unmarked && h("p", { class: "bad", role: "alert" }, unmarked),
       page.field("why", w.why, { maxlength: 500 }), h("p", { class: "answers" }, h("button", { class: "main" }, w.yesUnmark), h("button", { type: "button", onclick: () => ((unmarking = ""), render()) }, words.no)));
 
@@ -142,7 +146,7 @@ export function refunds(page) {
         if (!found) break; // and hides no other sale's
         l.rows.push(...found.refunds);
         l.unreadable += found.unreadable;
-        l.at ||= found.asOf;
+        if (!l.at || found.asOf < l.at) l.at = found.asOf;
         l.linesPerFile = found.linesPerFile;
         if (!(after = found.next ?? "")) break;
         render();
@@ -251,18 +255,23 @@ export function refunds(page) {
     return "";
   }
 
-  /** Sums by currency, as text, of what is not back. @param {Refund[]} rows */
-  function total(rows) {
+  /** Sums by currency of what is not back. @param {Refund[]} rows */
+  function sums(rows) {
     /** @type {Map<string, Refund>} */
-    const sums = new Map();
-    for (const r of rows) sums.set(r.currency, { ...r, amount: (sums.get(r.currency)?.amount ?? 0) + r.amount - (r.back ?? 0) });
-    return [...sums.values()].map((s) => amount(s.amount, s.currency, s.digits)).join(" + ");
+    const all = new Map();
+    for (const r of rows) all.set(r.currency, { ...r, amount: BigInt(all.get(r.currency)?.amount ?? 0) + BigInt(r.amount) - BigInt(r.back ?? 0) });
+    return all;
   }
 
+  /** The sums as text. @param {Refund[]} rows */
+  const total = (rows) => [...sums(rows).values()].map((s) => amount(s.amount, s.currency, s.digits)).join(" + ");
+
+  const sent = sendings?.(page, { total, sums, focusOn });
+
   /** @param {Refund[]} rows */
-  const saveRows = (rows) => save(list?.whole ? "refunds.csv" : "refunds-incomplete.csv", "sale,payment,provider,reference,order,user,reason,currency,amount,minorUnits,at,refundedAt,refundedBy,back,state",
+  const saveRows = (rows) => save(list?.whole ? "refunds.csv" : "refunds-incomplete.csv", "sale,payment,provider,reference,order,user,reason,currency,amount,minorUnits,at,refundedAt,refundedBy,back,state,sent,sentAt,refund,code,words",
     rows.map((r) => [r.saleId, r.payment, r.payment.split("#")[0], reference(r.payment), r.orderId, r.user, plain(r.reason), plain(r.currency), plain(decimal(r)), plain(r.amount), r.at, r.refundedAt, r.refundedBy,
-      plain(r.state && decimal({ ...r, amount: r.back ?? 0 })), plain(r.state)]));
+      plain(r.state && decimal({ ...r, amount: r.back ?? 0 })), plain(r.state), plain(r.sent?.state), r.sent?.at, r.sent?.refund, r.sent?.code, r.sent?.words]));
 
   /** What is asked, on its way or answered. */
   function marked() {
@@ -275,7 +284,7 @@ export function refunds(page) {
     } }, label);
     if (m.state === "read") return h("p", { "data-key": "read", class: "notice", "data-tone": "busy", role: "status" }, h("span", { dir: "auto" }, fill(w.reading, m.file)));
     const open = m.lines.filter((l) => !l.outcome);
-    const outcomes = /** @type {const} */ (["marked", "already", "doubled", "part", "unsaid", "unknown", "failed"]);
+    const outcomes = /** @type {const} */ (["marked", "already", "sent", "doubled", "part", "unsaid", "unknown", "failed"]);
     const others = m.lines.filter((l) => l.outcome !== "marked" && (l.outcome || m.state === "over"));
     const told = [m.file && h("p", { class: "faint", dir: "auto" }, fill(w.from, m.file, number(m.lines.length)), m.others > 0 && " " + fill(w.others, number(m.others))),
       h("p", {}, m.state === "over" && open.length > 0 && fill(w.stopped, number(open.length)) + " ", outcomes.map((o) => [o, m.lines.filter((l) => l.outcome === o).length]).filter(([, n]) => n).map(([o, n]) => fill(word(w.outcome, o), number(Number(n)))).join(" · ")),
@@ -291,17 +300,19 @@ export function refunds(page) {
       h("p", { class: "answers" }, h("button", { onclick: () => save("answers.csv", "line,outcome,payment,sale,refundedAt,refundedBy", m.lines.map((l) => [l.line, plain(l.outcome || "open"), l.payment, l.refund?.saleId, l.refund?.refundedAt, l.refund?.refundedBy])) }, w.saveAnswers), close(words.dismiss))));
   }
 
+  const mayChoose = () => mayChange() || sent?.mayBegin();
+
   /** @param {Refund} r */
   function row(r) {
     const id = "r " + key(r);
     const toggle = (/** @type {Event} */ e) => (chosen[/** @type {HTMLInputElement} */ (e.target).checked ? "add" : "delete"](key(r)), render());
     return h("li", { "data-key": key(r) },
-      h("p", { class: "check" }, due(r) && mayChange() && h("input", { type: "checkbox", id, checked: chosen.has(key(r)), onchange: toggle }), h("label", { for: id, dir: "auto" }, h("b", { translate: "no" }, amount(r.amount, r.currency, r.digits)), " ", h("code", { translate: "no" }, r.payment))),
+      h("p", { class: "check" }, free(r) && mayChoose() && h("input", { type: "checkbox", id, checked: chosen.has(key(r)), onchange: toggle }), h("label", { for: id, dir: "auto" }, h("b", { translate: "no" }, amount(r.amount, r.currency, r.digits)), " ", h("code", { translate: "no" }, r.payment))),
       h("p", {}, word(w.reason, r.reason)),
       h("p", { class: "faint" }, r.saleId ? h("a", { href: "#sale/" + r.saleId }, page.nameOf(r.saleId)) : w.noOrder, r.orderId && " · " + fill(w.order, r.orderId), r.user && " · ", r.user && h("span", { dir: "auto" }, r.user)),
       r.state && r.state !== "whole" && h("p", { class: "bad" }, fill(word(w.money, r.state), r.back ? amount(r.back, r.currency, r.digits) : "")),
-      h("p", { class: due(r) ? "due" : "faint" }, !over(r) ? [w.since, " ", time(r.at)] : [r.refundedBy ? fill(w.by, r.refundedBy) : w.done, " ", time(r.refundedAt)]),
-      over(r) && r.refundedBy && mayChange() && unmarkForm(r));
+      h("div", {}, sent?.sent(r), h("p", { class: due(r) ? "due" : "faint" }, !over(r) ? [w.since, " ", time(r.at)] : [r.refundedBy ? fill(w.by, r.refundedBy) : w.done, " ", time(r.refundedAt)])),
+      (lost(r) || over(r) && r.refundedBy) && mayChange() && unmarkForm(r));
   }
 
   /** The page. */
@@ -312,8 +323,8 @@ export function refunds(page) {
     const [kind, id = ""] = of.split("/");
     const rows = l?.rows ?? [];
     const found = rows.filter((r) => (done || !over(r)) && (!text || [r.payment, r.saleId, page.nameOf(r.saleId), r.orderId, r.user, r.reason, word(w.reason, r.reason)].join(" ").toLowerCase().includes(text)));
-    const marks = found.filter((r) => due(r) && chosen.has(key(r)));
-    const open = found.filter(due);
+    const marks = found.filter((r) => free(r) && chosen.has(key(r)));
+    const open = found.filter(free);
     const type = (/** @type {Event} */ { target }) => {
       const { value, checked, type: kindOf } = /** @type {HTMLInputElement} */ (target);
       if (kindOf === "checkbox") done = checked;
@@ -323,24 +334,26 @@ export function refunds(page) {
     };
     const every = (/** @type {Event} */ e) => ((chosen = new Set(/** @type {HTMLInputElement} */ (e.target).checked ? open.map(key) : [])), render());
     const busy = marking?.state === "sent";
-    const bulk = (/** @type {string} */ provider) => (marks.length ? marks : open).filter((r) => r.bulkLine && r.payment.startsWith(provider + "#"));
+    const bulk = (/** @type {string} */ provider) => (marks.length ? marks : open).filter((r) => r.bulkLine && r.sent?.state !== "unknown" && r.payment.startsWith(provider + "#"));
     return [h("div", { "data-key": "refunds " + of },
       h("p", {}, h("a", { href: kind === "all" ? "#" : "#" + of }, "← " + (kind === "all" ? words.all : kind === "sale" ? page.nameOf(id) : id))),
       h("h1", {}, w.title),
       l?.wrong && h("p", { class: "bad", role: "alert" }, fill(w.incomplete, l.wrong)),
       Number(l?.unreadable) > 0 && h("p", { class: "bad" }, fill(w.unreadable, number(Number(l?.unreadable)))),
-      h("p", { role: "status" }, l?.whole ? [h("b", {}, fill(w.due, number(rows.filter(due).length))), " ", total(rows.filter(due)), " · ", fill(w.doneN, number(rows.filter(over).length)), " · ", rows.some(held) && fill(w.heldN, number(rows.filter(held).length)) + " · ", fill(words.asOf, ago(l.at)), " "] : l?.wrong ? "" : fill(w.loading, number(rows.length), number(l?.left ?? 1)),
+      h("p", { role: "status" }, l?.whole ? [h("b", {}, fill(w.due, number(rows.filter(due).length))), " ", total(rows.filter(due)), " · ", fill(w.doneN, number(rows.filter(over).length)), " · ", rows.some(held) && fill(w.heldN, number(rows.filter(held).length)) + " · ", sent?.counts(rows), fill(words.asOf, ago(l.at)), " "] : l?.wrong ? "" : fill(w.loading, number(rows.length), number(l?.left ?? 1)),
         (l?.whole || l?.wrong) && h("button", { class: "plain", onclick: load }, w.again)),
       h("div", { class: "tools" },
         h("p", { class: "field" }, h("label", { for: "find" }, w.filter), h("input", { id: "find", type: "search", autocomplete: "off", value: text, oninput: type })),
         h("p", { class: "check" }, h("input", { id: "done", type: "checkbox", checked: done, onchange: type }), h("label", { for: "done" }, w.showDone))),
-      marked(),
+      marked(), sent?.asked(),
       h("div", { class: "tools", "data-key": "tools" },
-        mayChange() && open.length > 0 && h("p", { class: "check", "data-key": "every" }, h("input", { id: "every", type: "checkbox", checked: marks.length === open.length, onchange: every }), h("label", { for: "every" }, fill(w.every, number(open.length)))),
+        l && sent?.button(l, marks),
+        mayChoose() && open.length > 0 && h("p", { class: "check", "data-key": "every" }, h("input", { id: "every", type: "checkbox", checked: marks.length === open.length, onchange: every }), h("label", { for: "every" }, fill(w.every, number(open.length)))),
         mayChange() && open.length > 0 && h("button", { "data-key": "mark", class: "main", "aria-disabled": !marks.length || busy, onclick: () => marks.length && !busy && ask(marks.map((r) => ({ line: r.payment, payment: r.payment, outcome: "", refund: r })), "") }, fill(w.mark, number(marks.length)), marks.length > 0 && " · " + total(marks)),
         found.length > 0 && l?.left === 0 && h("button", { "data-key": "csv", onclick: () => saveRows(marks.length ? marks : found) }, fill(w.csv, number((marks.length ? marks : found).length))),
         l?.whole && Object.keys(l.linesPerFile).map((provider) => bulk(provider).length > 0 && h("button", { "data-key": "bulk-" + provider, onclick: () => giveBulk(provider, bulk(provider), l.linesPerFile[provider]) }, fill(w.bulk, number(bulk(provider).length), provider))),
         mayChange() && l?.whole && !busy && h("p", { class: "field", "data-key": "file" }, h("label", { for: "file" }, w.file), h("input", { id: "file", type: "file", accept: ".txt,.csv,text/plain,text/csv", onchange: read }))),
+      sent?.list(rows),
       h("ul", { class: "refunds" }, found.slice(0, most).map(row)),
       found.length > most && h("p", {}, h("button", { onclick: () => ((most += shown), render()) }, fill(w.showMore, number(Math.min(shown, found.length - most)), number(found.length)))),
       l?.whole && !found.length && h("p", {}, !rows.length ? w.none : text ? w.noneFound : w.allDone))];

@@ -87,7 +87,8 @@ func open(t *testing.T) *shop {
 	})
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { write(w, page.Asset(r.PathValue("name"), "")) })
 	for _, route := range []string{"GET /operate/sales", "POST /operate/sales", "GET /operate/sales/{saleId}", "GET /operate/sales/{saleId}/changes", "POST /operate/sales/{saleId}/changes",
-		"GET /operate/sales/{saleId}/buyers/{user}", "GET /operate/refunds", "POST /operate/refunds", "POST /operate/refunds/list"} {
+		"GET /operate/sales/{saleId}/buyers/{user}", "GET /operate/refunds", "POST /operate/refunds", "POST /operate/refunds/list",
+		"GET /operate/sendings", "POST /operate/sendings", "POST /operate/sendings/stop"} {
 		mux.HandleFunc(route, s.operate)
 	}
 	mux.HandleFunc("GET /operate/health", s.health)

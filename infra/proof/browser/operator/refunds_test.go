@@ -263,7 +263,7 @@ func TestEachLineOfAFileIsAnswered(t *testing.T) {
 	tab.Click("#done")
 	tab.Click("[data-key=csv]")
 	tab.Wait("saved.length === 3")
-	if got := browser.Eval[string](tab, "saved[2]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `,amount,CNY,1499.01,149901,"'20`) || !strings.Contains(got, `,KWD,89.9000,89900,`) || !strings.Contains(got, ",89.9000,whole\r\n") || !strings.Contains(got, `"'=HYPERLINK(""x"");'=1+1"`) || strings.Contains(got, `,"523`) {
+	if got := browser.Eval[string](tab, "saved[2]"); strings.Count(got, "\r\n") != 251 || !strings.Contains(got, `,amount,CNY,1499.01,149901,"'20`) || !strings.Contains(got, `,KWD,89.9000,89900,`) || !strings.Contains(got, ",89.9000,whole,,,,,\r\n") || !strings.Contains(got, `"'=HYPERLINK(""x"");'=1+1"`) || strings.Contains(got, `,"523`) {
 		t.Errorf("the list is %.900s", got)
 	}
 }
@@ -354,4 +354,87 @@ func TestAGroupIsPausedAndRecalledUnderOneIDAndEachSaleAnswers(t *testing.T) {
 	wantChanged(t, s, "moutai")
 	sent = bodies(tab)
 	browser.Check(t, len(sent) == 2, "the changes are %q, want one body for each", sent)
+}
+
+// sends does what RefundFunction does with the only sending: it asks for refunds in turn, which end so, and is halted.
+func (s *shop) sends(t *testing.T, saleID string, ends ...func(sale.Sent) sale.Sent) {
+	t.Helper()
+	all, err := s.book.Sendings(t.Context())
+	due, failed := s.book.Refunds(t.Context(), saleID)
+	if err := errors.Join(err, failed); err != nil || len(all) != 1 {
+		t.Fatalf("the sendings are %+v (%v), want one", all, err)
+	}
+	was := all[0]
+	now := was
+	now.Taken, now.Amounts, now.Left, now.NextAt = 3, map[string]int64{"CNY": 449703}, 1, time.Now().Add(time.Minute)
+	now.Halted = map[string]sale.Halt{"stripe": {Code: "401", Words: "Invalid API Key", At: time.Now()}}
+	for i, end := range ends {
+		taken, _, err := s.book.TakeRefund(t.Context(), due[i+1], &was, "live") // the first cannot be sent
+		_, failed := s.book.NoteSent(t.Context(), taken, end(taken.Sent), nil)
+		if err := errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if saved, err := s.book.SaveSending(t.Context(), was, now); !saved || err != nil {
+		t.Fatal(saved, err)
+	}
+}
+
+// The answer to the press is lost: it is sent again as it was, and begins once.
+func TestASendingIsPressedOnceFollowedAndStopped(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.function.Sends = true
+	s.add("moutai", "Moutai", nil)
+	s.add("wine", "Wine", nil)
+	s.owes("wine", 1)
+	s.owes("moutai", 5, func(i int, p *sale.Payment) {
+		if i == 4 {
+			p.Provider = "standard-webhooks"
+		}
+	})
+	tab := s.tab(t, "cashier kim")
+	tab.Before(noteBodies)
+	s.look(tab, "#refunds", "Refunds")
+	tab.WaitText("kim may give money back", "6 due", "Give back 5 payments, CN¥7,495.06", "All 6 due")
+	browser.Gives(tab, "document.querySelectorAll('[data-key=mark], #file').length", 0, "ways to mark for a cashier")
+	tab.Click("[id='r wine stripe#pi_wine_0000']")
+	tab.WaitText("Give back 1 payment, CN¥1,499.00")
+	tab.Open(s.URL + "/#refunds/sale/moutai")
+	tab.WaitText("Give back 4 payments, CN¥5,996.06")
+	tab.Answers("POST", "/operate/sendings", browser.Answer{Lost: true})
+	tab.Click("[data-key=give]")
+	tab.WaitText("Not sent: 1 payment, CN¥1,499.04: the stack cannot ask this provider")
+	tab.Axe()
+	tab.Type("#given", "the soles")
+	tab.Click("[data-key=press] button.main")
+	tab.WaitText("It is sent again under the same id, so it begins once.", "0 of 4 sent", "CN¥5,996.06", "goes on", "Begun by kim", "the soles", "Read the list again")
+	sent := bodies(tab)
+	browser.Check(t, len(sent) == 1 && strings.HasPrefix(sent[0], `{"sums":{"CNY":599606},"id":"`), "the presses are %q, want one body with the sums", sent)
+
+	refused := func(t sale.Sent) sale.Sent {
+		return t.Refused(sale.SendingRule{}, "card_gone", "The card <b>was</b> closed.")
+	}
+	s.sends(t, "moutai", refused, func(t sale.Sent) sale.Sent { return t.Accepted("re_1") }, func(t sale.Sent) sale.Sent { return t })
+	tab.WaitText("3 of 4 sent · CN¥4,497.03 / CN¥5,996.06 · 1 to be looked at again", "Nothing more is sent to stripe until the next press: 401: Invalid API Key")
+	tab.Click("main p[role=status] button")
+	tab.WaitText("5 due", "1 accepted · 1 unknown · 1 refused", "Give back 3 payments", "stripe has refused it: card_gone: The card <b>was</b> closed.", "All 4 due")
+
+	operator := s.tab(t, "operator alice")
+	operator.Language("zh-CN,zh")
+	s.look(operator, "#refunds/sale/moutai", "退款")
+	operator.WaitText("由系统退还", "下次发起之前不再向 stripe 发送：", "1 笔已接受 · 1 笔未知 · 1 笔被拒绝", "stripe 已拒绝：", "没有确定的答复：可能已退还")
+	browser.Gives(operator, "document.querySelectorAll('[data-key=give]').length", 0, "ways to begin for an operator")
+	operator.Click("#every")
+	operator.Click("[data-key=mark]")
+	operator.Click("[data-key=asked] button.main")
+	operator.WaitText("已标记 3 笔 · 系统已发送 1 笔", "已发送至支付平台，结果由其告知：请勿退款")
+	viewer := s.tab(t, "viewer dave")
+	s.look(viewer, "#refunds/sale/moutai", "Refunds")
+	viewer.WaitText("3 of 4 sent")
+	browser.Gives(viewer, "document.querySelectorAll('[data-key=give], button.stop').length", 0, "ways to begin or stop for a viewer")
+	operator.Click("button.stop")
+	operator.WaitText("由 alice 停止")
+	tab.WaitText("stopped by alice")
+	tab.Axe()
 }
