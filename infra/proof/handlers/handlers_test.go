@@ -132,7 +132,7 @@ func function(w *testledger.World, event string, lines io.Writer) lambda.Handler
 		w.T.Fatal(err)
 	}
 	o, b := operate.New(l, log, now), purchase.New(l, queue, log, now)
-	o.RolesClaim, o.Stack, b.Times, b.Users = "cognito:groups", out, testledger.DrawTimes, users
+	o.RolesClaim, o.Stack, o.Sends, b.Times, b.Users = "cognito:groups", out, true, testledger.DrawTimes, users
 	return startup.Guard(log, map[string]lambda.Handler{
 		"draw":      startup.JSON(draw.New(l, relays.Chain, relays, testledger.DrawTimes, log, now).Handle),
 		"finalize":  finalize.New(l, log, now),
@@ -175,6 +175,12 @@ func prepare(w *testledger.World, event string) {
 	case "release-one":
 		w.Pay(testledger.Alice, "p1", 149900)
 		w.Recall()
+	case "operate-stop":
+		asOf := testledger.Began.Add(7 * time.Second)
+		s := sale.Sending{ID: sale.SendingID(asOf, "p1"), AsOf: asOf, Count: 1, Sums: map[string]int64{"CNY": 149900}, Author: sale.Author{Actor: "lin"}}
+		if _, _, err := w.Ledger().BeginSending(w.T.Context(), s); err != nil {
+			w.T.Fatal(err)
+		}
 	case "draw-dice":
 		w.CloseRoll()
 	case "draw-call":
