@@ -31,10 +31,11 @@ var plain = regexp.MustCompile(`^[0-9A-Za-z]{1,32}$`)
 // Line is a refund's line, without a line's end, in ASCII, if it is due and its provider takes files. byHand: it is
 // due, and has to be given back without a file, because a part of it is back, WeChat Pay waits for the merchant, or the
 // line could be of another payment. A line is of a whole payment, so the same file uploaded twice gives nothing back
-// twice.
+// twice. What RefundFunction has sent, and may be back, has none.
 func Line(r sale.Refund) (line string, byHand bool) {
 	provider, reference, _ := strings.Cut(r.Payment, "#")
-	if LinesPerFile[provider] == 0 || !r.IsDue() || r.Amount == 0 {
+	if LinesPerFile[provider] == 0 || !r.IsDue() || r.Amount == 0 ||
+		r.Sent.State == sale.SentUnknown || r.Sent.State == sale.SentAccepted {
 		return "", false
 	}
 	if r.Back == 0 && !r.Stuck && plain.MatchString(reference) {

@@ -32,6 +32,8 @@ func TestAFileHasWhatIsDueAndNothingThatCouldBeAnotherPayments(t *testing.T) {
 		"marked":                           {func(r *sale.Refund) { r.RefundedAt = time.Unix(1, 0) }, none},
 		"disputed":                         {func(r *sale.Refund) { r.Disputed = sale.DisputeOpen }, none},
 		"lost in a dispute":                {func(r *sale.Refund) { r.Disputed = sale.DisputeLost }, none},
+		"sent, and unknown":                {func(r *sale.Refund) { r.Sent.State = sale.SentUnknown }, none},
+		"sent, and accepted":               {func(r *sale.Refund) { r.Sent.State = sale.SentAccepted }, none},
 		"of nothing":                       {func(r *sale.Refund) { r.Amount = 0 }, none},
 		"of Adyen":                         {func(r *sale.Refund) { r.Payment, r.Reason = "adyen#NC6HT9CRT65ZGN82", sale.RefundAmount }, "NC6HT9CRT65ZGN82,cancelOrRefund"},
 		"of Adyen, named by hand":          {func(r *sale.Refund) { r.Payment = "adyen#=1+1" }, byHand},
