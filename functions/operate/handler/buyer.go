@@ -299,7 +299,11 @@ func (s *story) tellRefund(r sale.Refund) {
 func (s *story) tellSent(r sale.Refund) {
 	one := line{Kind: "sent-" + string(r.Sent.State), Payment: r.Payment, amount: amountOf(r.Amount, r.Currency)}
 	switch r.Sent.State {
-	case sale.SentUnknown, sale.SentAccepted:
+	case sale.SentUnknown:
+		if r.RefundedAt.IsZero() { // or else a report has told more
+			s.add(r.Sent.At, one)
+		}
+	case sale.SentAccepted:
 		s.add(r.Sent.At, one)
 	case sale.SentRefused:
 		one.Note = r.Sent.Code

@@ -190,7 +190,7 @@ func RefundOf(r sale.Refund) Refund {
 	if r.OrderID != 0 {
 		shown.OrderID = orderid.String(r.OrderID)
 	}
-	if t := r.Sent; t.State != "" {
+	if t := r.Sent; t.State != "" && (t.State != sale.SentUnknown || r.RefundedAt.IsZero()) { // a report tells more
 		shown.Sent = &SentRefund{
 			State: t.State, At: timeOf(t.At), Refund: t.Refund, Code: t.Code, Words: t.Words, By: t.By,
 		}
