@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -246,6 +248,28 @@ func TestAProviderThatWasNotReachedIsBusyUntilThereWasAConnection(t *testing.T) 
 		if got, a := o.call(t.Context(), http.MethodPost, tt.address, "x", nil); got != nil || a.Outcome != tt.want || a.Words == "" {
 			t.Errorf("%s: %+v, want %s", name, a, outcomes[tt.want])
 		}
+	}
+}
+
+// An environment is frozen between runs, and does not see that a connection has ended.
+func TestEachRunConnectsAnew(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	for range 2 {
+		all, _, _ := FromSecret(`{"alipay":`+secrets()[Alipay]+`}`, Options{BaseURL: server.URL, Now: time.Now})
+		for range 2 {
+			all[Alipay].Send(t.Context(), request(Alipay))
+		}
+	}
+	if n := connections.Load(); n != 2 {
+		t.Errorf("two runs of two calls each made %d connections, want one each", n)
 	}
 }
 

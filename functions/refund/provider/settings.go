@@ -52,6 +52,7 @@ func FromSecret(secret string, o Options) (all map[string]Provider, wrong map[st
 		}
 	}
 	o.Client = fixed(o.Client)
+	o.Client.CloseIdleConnections() // they may have ended while the environment was frozen, and a request would be unknown
 	var texts map[string]jsontext.Value
 	if jsonv2.Unmarshal([]byte(secret), &texts) != nil {
 		return nil, nil, errors.New("the secret is no JSON object with the names of providers")
