@@ -58,7 +58,7 @@ type SendingProgress struct {
 	// SaleID and After are the cursor: the last payment that was passed, in the order of sales and payments.
 	SaleID string `json:"saleId,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Taken and Amounts, by currency, are what the first round has taken.
+	// Taken and Amounts, by currency, are what the first rounds have taken.
 	Taken   int64            `json:"taken,omitempty"`
 	Amounts map[string]int64 `json:"amounts,omitempty"`
 	// Left counts those that this round has passed and that must be looked at again, from NextAt on.

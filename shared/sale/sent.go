@@ -122,7 +122,7 @@ func (r *Refund) Step(s *Sending, now time.Time) SendStep {
 		return SendNothing
 	case r.Sent.State == SentUnknown:
 		switch isOld := rule.Life > 0 && now.Sub(r.Sent.At) >= rule.Life; {
-		case !isOurs && s.Round > 0:
+		case !isOurs && s.Round > 1: // the second round is also for those that were another's, under way
 			return SendNothing
 		case now.Before(r.Sent.Lease):
 			return SendLater

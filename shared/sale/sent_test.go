@@ -10,6 +10,7 @@ func TestWhatASendingDoesWithARefund(t *testing.T) {
 	now := time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC)
 	s := Sending{ID: "ours", AsOf: now.Add(-time.Hour)}
 	later := Sending{ID: "ours", AsOf: s.AsOf, SendingProgress: SendingProgress{Round: 1}}
+	last := Sending{ID: "ours", AsOf: s.AsOf, SendingProgress: SendingProgress{Round: 2}}
 	due := func(provider string, changes ...func(*Refund)) Refund {
 		r := Refund{Payment: provider + "#1", Amount: 100, Currency: "CNY", At: s.AsOf}
 		for _, change := range changes {
@@ -43,7 +44,8 @@ func TestWhatASendingDoesWithARefund(t *testing.T) {
 		"freed":                           {due("stripe", sent("", "ours", time.Hour)), SendAgain, SendAgain},
 		"freed, and disputed":             {due("stripe", sent("", "ours", time.Hour), disputed), SendNothing, SendNothing},
 		"unknown":                         {due("stripe", sent(SentUnknown, "ours", time.Hour)), SendAgain, SendAgain},
-		"unknown, another's":              {due("stripe", sent(SentUnknown, "another", time.Hour)), SendNew, SendNothing},
+		"unknown, another's":              {due("stripe", sent(SentUnknown, "another", time.Hour)), SendNew, SendNew},
+		"unknown, another's, under way":   {due("stripe", sent(SentUnknown, "another", time.Hour), leased), SendLater, SendLater},
 		"unknown, under way":              {due("stripe", sent(SentUnknown, "ours", time.Hour), leased), SendLater, SendLater},
 		"unknown, its key's life is over": {due("stripe", sent(SentUnknown, "ours", 23*time.Hour)), SendAsk, SendAsk},
 		"unknown, and disputed":           {due("stripe", sent(SentUnknown, "ours", time.Hour), disputed), SendAsk, SendAsk},
@@ -58,6 +60,9 @@ func TestWhatASendingDoesWithARefund(t *testing.T) {
 		}
 		if got := tt.r.Step(&later, now); got != tt.later {
 			t.Errorf("%s, in a later round: got step %d, want %d", name, got, tt.later)
+		}
+		if got := tt.r.Step(&last, now); tt.r.Sent.By == "another" && got != SendNothing {
+			t.Errorf("%s, in the round after that: got step %d, want nothing", name, got)
 		}
 	}
 }

@@ -133,6 +133,22 @@ func TestTheNextPressAsksAgainForWhatWasRefused(t *testing.T) {
 	}
 }
 
+func TestThePressAfterAStopAnswersForWhatWasUnderWay(t *testing.T) {
+	in(t, func(w *world) {
+		b := w.banks["wechat-pay"]
+		b.script = func(n int, _ string) how { return map[bool]how{true: lost}[n <= 2] }
+		w.due("wechat-pay", 0, 3)
+		id := w.press("p1", 2)
+		_, _ = w.run()
+		if _, _, err := w.Ledger().StopSending(w.T.Context(), id, "bob"); err != nil {
+			t.Error(err)
+		}
+		if s := w.finish(w.press("p2", 3)); s.Taken != 3 || w.agree() != 3 {
+			t.Errorf("got %+v, want that it took all 3", s)
+		}
+	})
+}
+
 func TestAProviderThatCannotBeUsedIsHaltedAndOthersGoOn(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wrong func(w *world, b *bank)

@@ -34,6 +34,7 @@ type item struct {
 	sale.Refund
 	// passed: the sending need not look at it in this round. left: but in the next one.
 	passed, left bool
+	wasOurs      bool // when it was read
 }
 
 func (it *item) pass(left bool) { it.passed, it.left = true, left }
@@ -47,7 +48,7 @@ func (p *page) work(ctx context.Context, refunds []sale.Refund) {
 	allowed := p.s
 	allowed.Amounts = maps.Clone(p.s.Amounts)
 	for _, r := range refunds {
-		it := &item{Refund: r}
+		it := &item{Refund: r, wasOurs: r.Sent.By == p.s.ID}
 		if p.items = append(p.items, it); p.counts(it) {
 			count(&allowed, it)
 		}
@@ -93,8 +94,11 @@ func (p *page) work(ctx context.Context, refunds []sale.Refund) {
 	all.Wait()
 }
 
-// counts reports whether the sending has taken it. Those that a run took which then died are found in the page again.
-func (p *page) counts(it *item) bool { return p.s.Round == 0 && it.Sent.By == p.s.ID }
+// counts reports whether the sending has taken it in this round. Those that a run took which then died are found in the
+// page again; in the second round they are not, but each of them is a repeat of what an earlier press has sent.
+func (p *page) counts(it *item) bool {
+	return it.Sent.By == p.s.ID && (p.s.Round == 0 || !it.wasOurs)
+}
 
 func count(s *sale.Sending, it *item) {
 	if s.Taken++; s.Amounts == nil {
