@@ -64,7 +64,8 @@ type SendingProgress struct {
 	// Left counts those that this round has passed and that must be looked at again, from NextAt on.
 	Left   int64     `json:"left,omitempty"`
 	NextAt time.Time `json:"nextAt,omitzero"`
-	// Halted has the providers to which nothing is sent any more, and why.
+	// Halted has the providers to which nothing is sent any more, and why: or, after a change of the account, only not
+	// what is unknown at the other one.
 	Halted map[string]Halt `json:"halted,omitempty"`
 }
 

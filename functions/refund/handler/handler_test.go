@@ -214,14 +214,19 @@ func TestAnIDMeansNothingAtAnotherAccount(t *testing.T) {
 		id := w.press("p1", 1)
 		_, _ = w.run()
 		b.account = "test"
+		w.due("stripe", 1, 30) // of that account
 		time.Sleep(sale.LeaseFor)
+		w.press("p2", 31)
 		_, _ = w.run()
+		if len(b.back) != 31 {
+			t.Errorf("one of another account holds up others: %d are back", len(b.back))
+		}
 		s := w.sending(id)
-		if b.n != 1 || s.Halted["stripe"].Code != "other-account" || !s.IsOpen() || w.sent()["stripe#p000"].State != sale.SentUnknown {
+		if b.ids[w.sent()["stripe#p000"].ID] != 1 || s.Halted["stripe"].Code != "other-account" || !s.IsOpen() || w.sent()["stripe#p000"].State != sale.SentUnknown {
 			t.Errorf("got %d calls and %+v, want it unknown, and told", b.n, s)
 		}
 		b.account = ""
-		w.press("p2", 1)
+		w.press("p3", 1)
 		w.finish(id)
 		w.agree()
 	})

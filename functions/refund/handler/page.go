@@ -63,7 +63,7 @@ func (p *page) work(ctx context.Context, refunds []sale.Refund) {
 		if d.account == nil {
 			p.halt(ctx, d, d.why.Code, d.why.Words)
 		}
-		_, isHalted := p.halted[d.name]
+		isHalted := p.isHalted(d)
 		isOurs := it.Sent.By == p.s.ID
 		switch {
 		case isHalted:
@@ -122,7 +122,7 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 			it.pass(true)
 			return nil
 		case it.isUnknown() && it.Sent.Account != d.account.Account():
-			p.halt(ctx, d, "other-account", fmt.Sprintf(
+			p.halt(ctx, d, otherAccount, fmt.Sprintf(
 				"the key is of %s, and a refund that may have been sent is of %s", d.account.Account(), it.Sent.Account))
 			it.pass(true)
 			return nil
@@ -157,8 +157,15 @@ func (p *page) mayGo(ctx context.Context, d *desk) (goesOn, isHalted bool) {
 		p.over = err != nil || !s.IsOpen() || s.Round != p.s.Round || s.SaleID != p.s.SaleID || s.After != p.s.After
 		p.read = now
 	}
-	_, isHalted = p.halted[d.name]
-	return !p.over, isHalted
+	return !p.over, p.isHalted(d)
+}
+
+// otherAccount is the code of a halt that is only of what may have been sent with the key of another account.
+const otherAccount = "other-account"
+
+func (p *page) isHalted(d *desk) bool {
+	why, isHalted := p.halted[d.name]
+	return isHalted && why.Code != otherAccount
 }
 
 // try takes the refund, makes one call, and notes what it has shown. If isDone is false, the refund is looked at again.
@@ -241,7 +248,7 @@ func (p *page) call(ctx context.Context, d *desk, r *sale.Refund, ask bool) (a p
 func (p *page) halt(ctx context.Context, d *desk, code, words string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, isHalted := p.halted[d.name]; isHalted {
+	if was, isHalted := p.halted[d.name]; isHalted && (was.Code != otherAccount || code == otherAccount) {
 		return
 	}
 	if p.halted == nil {
