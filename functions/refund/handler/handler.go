@@ -161,7 +161,7 @@ func (r *run) turn(ctx context.Context, id string) (more bool, _ error) {
 	if err != nil {
 		return false, err
 	}
-	p := &page{run: r, s: s, read: read, halted: maps.Clone(s.Halted)}
+	p := &page{run: r, s: s, read: read, asking: make(chan struct{}, 1), halted: maps.Clone(s.Halted)}
 	if list.Unreadable > 0 {
 		p.failed = sale.AsInternal(fmt.Errorf("%d refunds of the page cannot be read", list.Unreadable))
 	}

@@ -22,9 +22,11 @@ type page struct {
 	s     sale.Sending // as it was read
 	items []*item
 
+	asking chan struct{} // has room for who reads the sending again: no call is made under the lock
+	read   time.Time     // when the sending was read last
+	over   bool          // it is stopped, or is another run's now
+
 	mu     sync.Mutex
-	read   time.Time // when the sending was read last
-	over   bool      // it is stopped, or is another run's now
 	halted map[string]sale.Halt
 	failed error // the first failure
 }
@@ -149,11 +151,11 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 
 // mayGo reports whether the sending goes on, and whether the provider is halted in it. A stop holds within fresh.
 func (p *page) mayGo(ctx context.Context, d *desk) (goesOn, isHalted bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.asking <- struct{}{}
+	defer func() { <-p.asking }()
 	if now := p.now(); !p.over && now.Sub(p.read) > fresh {
 		s, err := p.ledger.Sending(ctx, p.s.ID)
-		p.failed = cmp.Or(p.failed, err)
+		p.fail(err)
 		p.over = err != nil || !s.IsOpen() || s.Round != p.s.Round || s.SaleID != p.s.SaleID || s.After != p.s.After
 		p.read = now
 	}
@@ -164,6 +166,8 @@ func (p *page) mayGo(ctx context.Context, d *desk) (goesOn, isHalted bool) {
 const otherAccount = "other-account"
 
 func (p *page) isHalted(d *desk) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	why, isHalted := p.halted[d.name]
 	return isHalted && why.Code != otherAccount
 }
