@@ -16,6 +16,9 @@ import (
 // repeated, new buyers try to get the rest, and then everything that the promises say of
 // a sale without requests in progress is checked.
 func (m *simulation) finishAndCheck() {
+	if m.sending != nil && m.n.random() < 0.2 {
+		m.sending.paused.Store(true)
+	}
 	m.n.stopFaults()
 	m.n.wait("director", 10*time.Second) // late requests apply
 	m.applyLateWrites()
@@ -33,6 +36,14 @@ func (m *simulation) finishAndCheck() {
 	}
 	for _, s := range m.sales {
 		s.finishPayments()
+	}
+	if m.sending != nil {
+		m.sending.finish()
+	}
+	for _, s := range m.sales {
+		m.n.mu.Lock()
+		s.checkMoney(time.Time{})
+		m.n.mu.Unlock()
 	}
 	for _, s := range m.sales {
 		b := harness.ReadBooks(m.world.DB, s.id)

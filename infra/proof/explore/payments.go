@@ -145,6 +145,14 @@ func (m *runningSale) payOrCancel(b buyer) {
 	if m.draft.late && f.paysAt > 0 {
 		f.paysAt *= 10
 	}
+	for n := range f.payments {
+		p := &f.payments[n]
+		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_", n), b.user
+		p.NameOrder(m.id, orderID)
+	}
+	if m.sending != nil {
+		m.sending.pay(m, f.payments)
+	}
 	var all sync.WaitGroup
 	at := func(name string, when time.Duration, do func()) {
 		all.Go(func() {
@@ -157,9 +165,6 @@ func (m *runningSale) payOrCancel(b buyer) {
 		at(name, min(f.paysAt, 0), func() { m.cancel(b.user, name) })
 	}
 	for n, p := range f.payments {
-		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_", n), b.user
-		p.NameOrder(m.id, orderID)
-		f.payments[n] = p
 		for i := range f.reports {
 			name := fmt.Sprint(name, " ", n, " ", i)
 			at(name, f.paysAt, func() { m.reportPayment(p, name) })
@@ -170,7 +175,11 @@ func (m *runningSale) payOrCancel(b buyer) {
 			Payment: f.payments[one.of], ID: fmt.Sprint("re_", f.payments[one.of].Reference, "_", one.refund), State: one.state, Amount: one.amount,
 		}
 		name := fmt.Sprint(name, " back ", i)
-		at(name, f.paysAt+one.after, func() { m.reportRefund(r, name) })
+		at(name, f.paysAt+one.after, func() {
+			if m.sending == nil || m.sending.give(r) {
+				m.reportRefund(r, name)
+			}
+		})
 	}
 	all.Wait()
 }
@@ -329,7 +338,6 @@ func (m *runningSale) finishPayments() {
 			m.watch.violate("%s", wrong)
 		}
 	}
-	m.checkMoney(time.Time{})
 	for _, c := range b.Claims {
 		if paid := c.Payment; paid != "" && !known[paid] {
 			m.watch.violate("P25: the claim of %s is paid by %s, which nobody paid", c.User, paid)
@@ -344,7 +352,7 @@ func (m *runningSale) checkMoney(until time.Time) {
 	b := harness.ReadBooks(m.world.DB, m.id)
 	for p, said := range m.back {
 		isLate := func(r harness.RefundReport) bool { return m.backAt[r].After(until) }
-		if !until.IsZero() && slices.ContainsFunc(said, isLate) {
+		if m.sending != nil && m.sending.bank.Payments[p.ID()].ByHand > 0 || !until.IsZero() && slices.ContainsFunc(said, isLate) {
 			continue
 		}
 		if wrong := p.CheckMoney(m.world.DB, said, b.Claim(p.User)); wrong != "" {

@@ -41,6 +41,8 @@ type simulation struct {
 	stop   chan struct{}
 	// restoring is nil unless the table is restored in the end.
 	restoring *restoring
+	// sending is nil unless refunds are sent.
+	sending *sending
 	// waits: nothing is due until late days are over.
 	waits atomic.Bool
 	// drawsEnded: the draw function runs no more.
@@ -99,7 +101,9 @@ func Simulate(seed uint64) Result {
 	}
 	c.draws = seed%drawEvery == 0
 	c.restores = restoreOf(seed).IntN(restoreEvery) == 0
-	if c.draws { // they last for hours, in which reconciliation may be dull
+	sends := c.pays && rand.New(rand.NewPCG(seed, 0x73656e6473)).IntN(sendsEvery) == 0
+	c.restores = c.restores && !sends // of what a restore takes back, the bank knows
+	if c.draws {                      // they last for hours, in which reconciliation may be dull
 		c.restores, c.sales = false, min(c.sales, 2)
 	}
 	d := draw(s, func(r *rand.Rand) draft { return drawSales(r, c) })
@@ -120,6 +124,9 @@ func Simulate(seed uint64) Result {
 		time.Sleep(time.Until(day.Add(-d.sales[0].opensAt - draw(s, func(r *rand.Rand) time.Duration { return between(r, 0, 3*time.Second) }))))
 	}
 	m := newSimulation(seed, s, c, d)
+	if sends {
+		m.addSending()
+	}
 	if c.restores {
 		m.keep(&restoring{chance: restoreOf(seed + 1)})
 	}
@@ -231,6 +238,9 @@ func (m *simulation) run() {
 			}
 		}
 	}
+	if m.sending != nil {
+		all.Go(m.sending.runOperators)
+	}
 	all.Wait()
 	m.n.wait("director", time.Millisecond)
 }
@@ -244,6 +254,9 @@ func (m *simulation) startSchedules() {
 		go m.everyMinute("release", time.Minute, func(minute int) {
 			go m.release(fmt.Sprint("release ", minute))
 		})
+	}
+	if m.sending != nil {
+		go m.everyMinute("refunds", time.Minute, m.sending.send)
 	}
 	if m.pools[harness.Drawing] != nil {
 		go m.everyMinute("draws", time.Minute, m.leadOnceOrTwice)
@@ -395,12 +408,12 @@ func (j *journal) tail(lines int) string {
 // calls to table and queue, paid, refunds and released the orders that were paid, the payments to be
 // refunded and the claims that were released, money the reports of refunds, extended the edits that gave more time, resent the order messages that reconciliation sent again.
 // Events are the order events, duplicates how often one was published again. Refused-changes are what a
-// sale does not allow, cancelled-orders those that an operator has cancelled, halves transactions that a restore takes back in part, cut-offs those of the
+// sale does not allow, cancelled-orders those that an operator has cancelled, presses, stops and marks what operators did about refunds, sent-back the refunds that the function has made, halves transactions that a restore takes back in part, cut-offs those of the
 // replay, and replayed-ends payments, releases and refunds.
 var counters = []string{
 	"sales", "splits", "not-enough", "operations", "faults", "freezes", "paid", "refunds", "money", "released", "resent", "events", "duplicates",
 	"entries", "entries-too-late", "rolls", "calls", "called", "moved", "open-calls", "not-your-turn", "turn-over",
-	"refused-changes", "extended", "cancelled-orders", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
+	"refused-changes", "extended", "cancelled-orders", "presses", "stops", "marks", "refused-marks", "sent-back", "restores", "halves", "cut-offs", "replayed-claims", "replayed-orders", "replayed-ends", "violations",
 }
 
 // Total is the result of many seeds.

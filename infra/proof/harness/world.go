@@ -42,8 +42,10 @@ import (
 	purchasehandler "flashsale/functions/purchase/handler"
 	queryhandler "flashsale/functions/query/handler"
 	reconcilehandler "flashsale/functions/reconcile/handler"
+	refundhandler "flashsale/functions/refund/handler"
 	releasehandler "flashsale/functions/release/handler"
 	seedhandler "flashsale/functions/seed/handler"
+	"flashsale/infra/kit/bank"
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/beacon"
 	"flashsale/shared/clock"
@@ -76,6 +78,8 @@ const (
 	Releasing   Function = "release"
 	Publishing  Function = "publish"
 	Drawing     Function = "draw"
+	Refunding   Function = "refund"
+	Operating   Function = "operate"
 	// Replaying is no function: it is the command that replays a restored table.
 	Replaying Function = "replay"
 )
@@ -84,7 +88,7 @@ const (
 var Timeouts = map[Function]time.Duration{
 	Purchasing: 6 * time.Second, Finalizing: 9 * time.Second, Querying: 6 * time.Second,
 	Seeding: 120 * time.Second, Reconciling: 300 * time.Second, Paying: 6 * time.Second, Releasing: 60 * time.Second,
-	Publishing: 30 * time.Second, Drawing: 120 * time.Second, Replaying: time.Hour,
+	Publishing: 30 * time.Second, Drawing: 120 * time.Second, Refunding: 60 * time.Second, Operating: 28 * time.Second, Replaying: time.Hour,
 }
 
 // InvocationMargin is the time left of an invocation when its handler gives up, or
@@ -106,6 +110,8 @@ type World struct {
 	Bus         *Bus
 	interceptor Interceptor
 	random      func() float64 // jitter; must be safe for concurrent use
+	// Bank is asked for refunds.
+	Bank *bank.Bank
 	// Dice are the public dice; by default every throw is the same.
 	Dice drawhandler.Dice
 	// Log gets the functions' log lines, but none of an environment that has died.
@@ -150,6 +156,7 @@ type Environment struct {
 	batch   func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 	raw     func(context.Context, json.RawMessage) (any, error)
 	publish func(context.Context, publishhandler.Batch) (events.DynamoDBEventResponse, error)
+	ledger  *ledger.Ledger // of Operating
 	// replay replays a restored table.
 	replay func(context.Context, maintenance.Lost) (maintenance.Replayed, error)
 }
@@ -174,6 +181,11 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 	case Publishing:
 		api := busAPI{e}
 		e.publish = publishhandler.New(eventbus.New(api, busName, w.random), publishhandler.NewFailureQueue(api, "failures"), telemetry.New(io.Discard, string(f), now), now).Handle
+	case Operating:
+		e.ledger = l
+	case Refunding:
+		h := refundhandler.New(l, e.accounts, log, now)
+		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case Paying:
 		e.http = payhandler.New(l, webhooksOf(), log, now).Handle
 	case Releasing:
