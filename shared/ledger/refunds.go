@@ -193,7 +193,7 @@ func earlier(a, b time.Time) time.Time {
 const forgetAfter = noteAge + DrainAfter
 
 // CountRefunds continues a count, one page at a time, until it is complete or ctx ends. If
-// no refund is due, it removes the note in the sale's listing; a refund that is recorded
+// no refund is due or still sent, it removes the note in the sale's listing; a refund that is recorded
 // during the count has a newer note, which stays. It fails with sale.Busy, and then c keeps
 // its progress, or with sale.Internal once all refunds that can be read are counted.
 func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
@@ -218,7 +218,8 @@ func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
 			return err
 		}
 	}
-	if c.Due > 0 || c.unreadable != nil || c.NotedAt.IsZero() || c.began.Sub(c.NotedAt) < forgetAfter {
+	isOpen := c.Due > 0 || c.SentSince != (SentSince{}) // what was sent is looked at although a dispute holds it back
+	if isOpen || c.unreadable != nil || c.NotedAt.IsZero() || c.began.Sub(c.NotedAt) < forgetAfter {
 		return sale.AsInternal(c.unreadable)
 	}
 	return unlessBusy(l.table.Update(ctx, table.Update{
