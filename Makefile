@@ -78,7 +78,7 @@ SIMULATION := ./infra/proof/explore
 WAITING := $(if $(value SEEDS),,$(SIMULATION)) ./infra/proof/system ./shared/ledger ./infra/proof/contract
 AROUND := ./infra/local/engine ./infra/proof/checks ./infra/ops/... ./infra/local/... ./infra/kit/... ./infra/proof/bench/...
 LATER := $(AROUND) $(SIMULATION) ./infra/proof/mutants ./infra/proof/browser/... ./infra/proof/clients
-PROVED := ^TestEveryAccident|^TestNoPromiseIsBroken|^TestTheDocumentsCommands|^TestTheCommandsThatTry
+PROVED := ^TestEveryAccident|^TestEveryPayment|^TestNoPromiseIsBroken|^TestTheDocumentsCommands|^TestTheCommandsThatTry
 test: host ## test the product, alone and on the local stack; `make check` has the tools, the stack itself and the rules of the sources, `make prove` the browsers, the accidents, the mutants and the long proofs
 	$(WATCH) -skip '$(PROVED)' $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) $(LATER)))
 

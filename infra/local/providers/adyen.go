@@ -31,7 +31,7 @@ func (p *Providers) reverseAdyen(c *call) answer {
 			return p.refuse(c, http.StatusUnprocessableEntity, c.control.Refuse, "The reversal is refused")
 		}
 		as := pending
-		if of.rest() < of.Paid {
+		if c.control.left(of) < of.Paid {
 			as = failed
 		}
 		return answer{status: http.StatusCreated, body: object{

@@ -116,9 +116,9 @@ func (p *Providers) refundAlipay(c *call, form *alipayForm) object {
 		switch n := len(of.Refunds); {
 		case c.control.Refuse != "":
 			return alipayRefusal(c.control.Refuse)
-		case of.rest() == 0:
+		case c.control.left(of) == 0:
 			return alipayRefusal("ACQ.TRADE_HAS_CLOSE")
-		case amount > of.rest():
+		case amount > c.control.left(of):
 			return alipayRefusal("ACQ.REASON_TRADE_REFUND_FEE_ERR")
 		case n > 0 && p.o.Now().Sub(of.Refunds[n-1].At) < 3*time.Second:
 			return alipayRefusal("ACQ.SYSTEM_ERROR")

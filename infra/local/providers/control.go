@@ -69,7 +69,7 @@ func (p *Providers) set(w http.ResponseWriter, r *http.Request) {
 	read.DisallowUnknownFields()
 	switch err := read.Decode(&next); {
 	case err != nil || next.LoseAnswers < 0 || next.LoseAnswers > 1 || next.Error != 0 && (next.Error < 400 || next.Error > 599):
-		http.Error(w, `the body must be as {"refuse":"code","balance":100,"silent":true,"loseAnswers":0.5,"failLater":true,"error":500}`, http.StatusBadRequest)
+		http.Error(w, `the body must be as {"refuse":"code","balance":100,"silent":true,"loseAnswers":0.5,"failLater":true,"generous":true,"error":500}`, http.StatusBadRequest)
 	case next.FailLater && r.PathValue("provider") == webhook.Alipay:
 		http.Error(w, "no refund of Alipay fails later: what a bank returns is paid into the buyer's balance", http.StatusBadRequest)
 	default:

@@ -64,8 +64,9 @@ type control struct {
 	Refuse      string  `json:"refuse"`      // the code with which it refuses; "" if it does not
 	Balance     *int64  `json:"balance"`     // what it can give back; nil is any amount
 	Silent      bool    `json:"silent"`      // it notifies of nothing
-	LoseAnswers float64 `json:"loseAnswers"` // the share of answers that do not arrive
+	LoseAnswers float64 `json:"loseAnswers"` // the share of answers that do not arrive, also the API's
 	FailLater   bool    `json:"failLater"`   // what it accepts from now on fails later
+	Generous    bool    `json:"generous"`    // it gives back again what the shop asks for under another id
 	Error       int     `json:"error"`       // the status with which it answers without a look; 0 if it does not
 }
 
@@ -280,6 +281,18 @@ func (of *payment) rest() int64 {
 		}
 	}
 	return rest
+}
+
+// left is what goes back if the shop asks for it. A generous provider forgets what it was asked for before: it judges who
+// relies on no provider's care.
+func (c *control) left(of *payment) int64 {
+	left := of.rest()
+	for _, r := range of.Refunds {
+		if c.Generous && r.Request != "" && r.State != failed {
+			left += r.Amount
+		}
+	}
+	return left
 }
 
 // by returns the refund that the shop asked for under an id, or nil.

@@ -39,6 +39,7 @@ func (p *Providers) Step(ctx context.Context) {
 			isTold = isTold && p.notify(ctx, provider, body)
 		}
 		p.mu.Lock()
+		isTold = isTold && p.random.Float64() >= p.controls[provider].LoseAnswers
 		if p.changed, n.of.again = true, p.o.Now().Add(repeat); isTold {
 			n.of.Told, n.of.again = n.as, time.Time{}
 		}

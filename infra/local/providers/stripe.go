@@ -59,7 +59,7 @@ func (p *Providers) refundStripe(c *call) answer {
 		if of == nil {
 			return p.refuse(c, http.StatusNotFound, "resource_missing", "No such payment_intent: '"+intent+"'")
 		}
-		rest := of.rest()
+		rest := c.control.left(of)
 		if amount == 0 {
 			amount = rest
 		}

@@ -86,7 +86,7 @@ func (p *Providers) refundWeChatPay(c *call) answer {
 		return p.refuse(c, http.StatusForbidden, c.control.Refuse, "拒绝退款")
 	case c.control.Refuse != "":
 		return p.refuse(c, http.StatusBadRequest, c.control.Refuse, "拒绝退款")
-	case form.Amount.Refund > of.rest():
+	case form.Amount.Refund > c.control.left(of):
 		return p.refuse(c, http.StatusBadRequest, "INVALID_REQUEST", "累计退款金额大于支付金额")
 	}
 	r := p.add(of, form.Number, form.Amount.Refund, pending)
