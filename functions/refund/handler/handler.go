@@ -72,9 +72,10 @@ type Answer struct {
 	Results map[string]int `json:"results,omitempty"`
 }
 
-// Handle gives the open sendings a page each, the oldest first, in turns, until all is done or the time is up. One that
-// fails does not stop the others; if any did, the invocation fails in the end, and the next one continues. Invocations
-// may overlap: a conditional write lets one of them make a call.
+// Handle gives the open sendings a page each, in turns, until all is done or the time is up. Which one is the first
+// changes each minute, because a slow provider's page may take the whole run. One that fails does not stop the others;
+// if any did, the invocation fails in the end, and the next one continues. Invocations may overlap: a conditional write
+// lets one of them make a call.
 func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (Answer, error) {
 	r := &run{Handler: h, desks: map[string]*desk{}, results: map[string]int{}}
 	var open []string
@@ -87,7 +88,8 @@ func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (Answer, error)
 		if r.accounts, r.wrong, err = h.accounts(ctx); err != nil {
 			return err
 		}
-		r.turns(ctx, open)
+		first := int(h.now().Unix()/60) % len(open)
+		r.turns(ctx, slices.Concat(open[first:], open[:first]))
 		return r.failed
 	}, func(event *telemetry.Event, _ sale.Code) {
 		if event.Int("sendings", len(open)); len(open) == 0 {

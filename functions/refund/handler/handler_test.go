@@ -265,6 +265,22 @@ func TestAProviderThatHangsHoldsUpNoOtherSending(t *testing.T) {
 	}
 }
 
+func TestAPageOfASlowProviderThatTakesAWholeRunHoldsUpNoOtherSending(t *testing.T) {
+	in(t, func(w *world) {
+		w.banks["alipay"].took = 20 * time.Second
+		w.due("alipay", 0, 100)
+		w.due("stripe", 0, 20)
+		w.press("p1", 100, named("alipay", 100))
+		w.press("p2", 20, named("stripe", 20))
+		for range 2 {
+			_, _ = w.run()
+		}
+		if n, other := len(w.banks["stripe"].back), len(w.banks["alipay"].back); n != 20 || other == 0 {
+			t.Errorf("after two runs %d are back of the other sending, and %d of the slow one; want 20 and some", n, other)
+		}
+	})
+}
+
 func TestABusyProviderIsLeftAloneAsLongAsItSays(t *testing.T) {
 	in(t, func(w *world) {
 		b := w.banks["stripe"]
