@@ -124,7 +124,7 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 			it.pass(true)
 			return nil
 		case it.isUnknown() && it.Sent.Account != d.account.Account():
-			p.halt(ctx, d, otherAccount, fmt.Sprintf(
+			p.halt(ctx, d, provider.OtherAccount, fmt.Sprintf(
 				"the key is of %s, and a refund that may have been sent is of %s", d.account.Account(), it.Sent.Account))
 			it.pass(true)
 			return nil
@@ -162,14 +162,13 @@ func (p *page) mayGo(ctx context.Context, d *desk) (goesOn, isHalted bool) {
 	return !p.over, p.isHalted(d)
 }
 
-// otherAccount is the code of a halt that is only of what may have been sent with the key of another account.
-const otherAccount = "other-account"
-
+// isHalted reports whether nothing may go to the provider. provider.OtherAccount is a halt of what may have been sent
+// with another key alone.
 func (p *page) isHalted(d *desk) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	why, isHalted := p.halted[d.name]
-	return isHalted && why.Code != otherAccount
+	return isHalted && why.Code != provider.OtherAccount
 }
 
 // try takes the refund, makes one call, and notes what it has shown. If isDone is false, the refund is looked at again.
@@ -252,7 +251,7 @@ func (p *page) call(ctx context.Context, d *desk, r *sale.Refund, ask bool) (a p
 func (p *page) halt(ctx context.Context, d *desk, code, words string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if was, isHalted := p.halted[d.name]; isHalted && (was.Code != otherAccount || code == otherAccount) {
+	if was, isHalted := p.halted[d.name]; isHalted && (was.Code != provider.OtherAccount || code == provider.OtherAccount) {
 		return
 	}
 	if p.halted == nil {

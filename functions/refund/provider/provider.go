@@ -85,6 +85,10 @@ func isText(id string) bool {
 	return id != "" && sale.SentText(id) == id && strings.TrimSpace(id) == id
 }
 
+// OtherAccount is the code of a key whose account does not have the payment: what was asked for at another account stays
+// unknown, and others may go.
+const OtherAccount = "other-account"
+
 // Outcome is what a call means for the money.
 type Outcome int
 

@@ -212,6 +212,8 @@ func (r *reply) stripeError() Answer {
 	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden,
 		slices.Contains(stripeHalts, e.Code), strings.Contains(e.Message, "a similar object exists in "):
 		return answer(Halted, code, e.Message)
+	case e.Code == "resource_missing": // webhooks of the right account have reported the payment
+		return answer(Halted, OtherAccount, e.Message)
 	case r.status == http.StatusBadRequest, r.status == http.StatusPaymentRequired, r.status == http.StatusNotFound:
 		return answer(Refused, code, e.Message)
 	}

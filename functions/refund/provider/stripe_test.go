@@ -74,7 +74,7 @@ func TestWhatStripesAnswersMean(t *testing.T) {
 		"a key without rights": refused(403, request, "", "halted "+request+" Words."),
 		"another mode's key":   {[]said{stripeError(404, request, "resource_missing", modes)}, "halted resource_missing " + modes},
 		"a refusal":            refused(400, request, "charge_disputed", "refused charge_disputed Words."),
-		"no such payment":      refused(404, request, "resource_missing", "refused resource_missing Words."),
+		"no such payment":      refused(404, request, "resource_missing", "halted other-account Words."),
 		"the key's other use":  refused(400, "idempotency_error", "", "unknown idempotency_error Words."),
 		"the key in use":       refused(409, request, "idempotency_key_in_use", "unknown idempotency_key_in_use Words."),
 		"Stripe's error":       refused(500, "api_error", "", "unknown api_error Words."),
@@ -92,7 +92,7 @@ func TestWhatStripesAnswersMean(t *testing.T) {
 		"there are more":          {[]said{stripeList("true", byHand)}, "unknown too-many*"},
 		"another payment's":       {[]said{stripeList("false", members(byHand, "payment_intent", `"pi_2"`))}, other},
 		"without a list":          {[]said{{200, `{"object":"list","has_more":false}`, nil}}, other},
-		"no such payment":         refused(404, request, "resource_missing", "unknown resource_missing Words."),
+		"no such payment":         refused(404, request, "resource_missing", "halted other-account Words."),
 		"a key without rights":    refused(403, request, "", "halted "+request+" Words."),
 	})
 }
