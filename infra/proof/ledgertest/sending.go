@@ -115,13 +115,13 @@ var sending = map[string]func(*testing.T, *World){
 		for i := range sendings {
 			sendings[i].AsOf = w.Now().Add(10_000 * time.Hour)
 		}
-		firsts := []string{"take 1", "accept", "done", "refuse", "mark", "unmark", "report failed b 2", "report done b 2", "report failed c 1", "lost"}
+		firsts := []string{"take 1", "accept", "done", "refuse", "mark", "unmark", "report failed b 2", "report done b 2", "report failed c 1", "lost", "won"}
 		for _, before := range []string{
-			"", "report failed c 1", "report failed c 1,mark", "report stuck c 1,mark,lost", "take 1", "take 1,report done c 2", "take 1,late", "take 1,late,mark", "take 1,late,report stuck b 2,mark",
+			"", "report failed c 1", "report failed c 1,mark", "report stuck c 1,mark,lost", "take 1", "take 1,report done c 2", "take 1,lost", "take 1,late", "take 1,late,mark", "take 1,late,report stuck b 2,mark",
 			"take 1,late,report failed c 1", "take 1,refuse", "take 1,refuse,report failed c 1,mark", "take 1,accept", "take 1,accept,report done b 2", "take 1,report stuck b 2",
 		} {
 			for _, first := range firsts {
-				for _, second := range append([]string{"take 2", "won", "report stuck b 2"}, firsts...) {
+				for _, second := range append([]string{"take 2", "report stuck b 2"}, firsts...) {
 					isTaken := strings.HasPrefix(before, "take")
 					isNote := func(what string) bool { return slices.Contains([]string{"accept", "done", "refuse"}, what) }
 					if (isNote(first) || isNote(second)) && (!isTaken || strings.Contains(before, "refuse") || strings.Contains(before, "accept")) {
@@ -159,7 +159,9 @@ var sending = map[string]func(*testing.T, *World){
 							told["first"] = w.onARefund(l, first, taken, sendings)
 						}
 						overtakes()
-						return fmt.Sprint(saysOf(w.refundOf(taken.Payment)), " ", told["first"], ", ", told["second"]), writes
+						r := w.refundOf(taken.Payment)
+						isUpToDate := w.Item("MONEY#"+r.Payment, "MONEY") == nil || w.Number("MONEY#"+r.Payment, "MONEY", "v") == r.MoneyVersion
+						return fmt.Sprint(saysOf(r), " ", told["first"], ", ", told["second"], ", up to date: ", isUpToDate), writes
 					}
 					if w.leavesOut() {
 						continue
