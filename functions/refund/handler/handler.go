@@ -179,8 +179,9 @@ func (r *run) turn(ctx context.Context, id string) (more bool, _ error) {
 		next.NextAt = r.now().Add(min(time.Hour, sale.LeaseFor<<min(next.Round, 3)))
 		next.Round, next.SaleID, next.After, next.Left = next.Round+1, "", "", 0
 	}
+	isSaved := true // or another run goes on with it, or another release, whose progress is none for this one
 	if !reflect.DeepEqual(next, s) {
-		_, err = r.ledger.SaveSending(ctx, s, next)
+		isSaved, err = r.ledger.SaveSending(ctx, s, next)
 	}
-	return passed && err == nil, cmp.Or(err, p.failed)
+	return passed && isSaved && err == nil, cmp.Or(err, p.failed)
 }

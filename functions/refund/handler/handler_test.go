@@ -331,6 +331,34 @@ func TestRunsThatOverlapGiveBackOnce(t *testing.T) {
 	})
 }
 
+// unsaved is the table while another release, or another run, writes how far a sending has come.
+type unsaved struct {
+	Ledger
+	reads int
+}
+
+func (u *unsaved) Sending(ctx context.Context, id string) (sale.Sending, error) {
+	if u.reads++; u.reads > 99 {
+		return sale.Sending{}, context.DeadlineExceeded
+	}
+	return u.Ledger.Sending(ctx, id)
+}
+
+func (u *unsaved) SaveSending(context.Context, sale.Sending, sale.Sending) (bool, error) { return false, nil }
+
+func TestASendingWhoseProgressIsAnothersIsLeftToTheNextRun(t *testing.T) {
+	in(t, func(w *world) {
+		w.due("stripe", 0, 1)
+		w.press("p1", 1)
+		h, u := w.handler(), &unsaved{Ledger: w.Ledger()}
+		h.ledger = u
+		w.Within(time.Minute, func(ctx context.Context) { _, _ = h.Handle(ctx, nil) })
+		if u.reads > 1 {
+			t.Errorf("the run has begun %d turns of the sending, want 1", u.reads)
+		}
+	})
+}
+
 // A run dies at each of its calls of the table, before or after the write; the next one dies, too, and then others follow.
 func TestARunThatDiesAnywhereLosesAndRepeatsNothing(t *testing.T) {
 	for seed := range uint64(6) {

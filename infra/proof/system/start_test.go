@@ -39,6 +39,11 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 			`EVENT_BUS_NAME is not set`:    {"FAILURE_QUEUE_URL=http://127.0.0.1:1/queue"},
 			`FAILURE_QUEUE_URL is not set`: {"EVENT_BUS_NAME=orders"},
 		},
+		"RefundFunction": {
+			`"error":"TABLE_NAME is not set"`: {},
+			`REFUND_KEYS_ARN is not set`:      {table},
+			`REFUND_PROVIDERS_URL: `:          {table, "REFUND_KEYS_ARN=arn", "REFUND_PROVIDERS_URL=http://10.0.0.1:80"},
+		},
 		"ReleaseFunction": {
 			`"error":"TABLE_NAME is not set"`: {},
 			`RELEASE_GRACE_SECONDS`:           {table, "RELEASE_GRACE_SECONDS=2m"},
