@@ -11,6 +11,7 @@ import (
 
 	"flashsale/functions/refund/provider"
 	"flashsale/infra/kit/testledger"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
@@ -168,7 +169,7 @@ func (w *world) handler() *Handler {
 func (w *world) run() (Answer, error) {
 	w.T.Helper()
 	began := time.Now()
-	a, err := testledger.Invoke(&w.Scheduled, w.handler().Handle, `{}`, time.Minute)
+	a, err := testledger.Invoke(&w.Scheduled, w.handler().Handle, string(httpapitest.Event(w.T, "refund-all.json")), time.Minute)
 	time.Sleep(time.Until(began.Add(time.Minute)))
 	return a, err
 }
