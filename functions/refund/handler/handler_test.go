@@ -344,7 +344,9 @@ func (u *unsaved) Sending(ctx context.Context, id string) (sale.Sending, error) 
 	return u.Ledger.Sending(ctx, id)
 }
 
-func (u *unsaved) SaveSending(context.Context, sale.Sending, sale.Sending) (bool, error) { return false, nil }
+func (u *unsaved) SaveSending(context.Context, sale.Sending, sale.Sending) (bool, error) {
+	return false, nil
+}
 
 func TestASendingWhoseProgressIsAnothersIsLeftToTheNextRun(t *testing.T) {
 	in(t, func(w *world) {
