@@ -9,6 +9,7 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/sale"
 )
 
 // All refunds of a sale have its listing in common, and a transaction holds its items.
@@ -57,6 +58,33 @@ func TestManyRefundsAtOnceDoNotWaitForEachOther(t *testing.T) {
 		refunds, err := w.Ledger.Refunds(w.Ctx, "moutai")
 		if at := w.Number("SALES", "moutai", "refundAt"); err != nil || len(refunds) != count || at != w.Now().UnixMilli() {
 			t.Errorf("%d refunds (%v), noted at %d", len(refunds), err, at)
+		}
+	})
+}
+
+func TestTwoWhoTakeARefundInTheSameMomentDoNotBothHaveIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		due, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(1, "pi_1")) // of an order that nobody knows
+		if err != nil || due.Refund == nil {
+			t.Fatalf("%+v (%v)", due, err)
+		}
+		take := func() bool {
+			_, isTaken, err := w.Ledger.TakeRefund(w.Ctx, *due.Refund, &sale.Sending{ID: "press"}, "live")
+			return isTaken && err == nil
+		}
+		isFirst := true
+		db.Fault = dynamotest.On("UpdateItem", "REFUND#", func(dynamotest.Call) (f dynamotest.Fault) {
+			if isFirst {
+				isFirst, f.Kind = false, dynamotest.ServerError
+				if !take() {
+					t.Error("the other one does not get it")
+				}
+			}
+			return f
+		})
+		if take() {
+			t.Error("both have it")
 		}
 	})
 }

@@ -9,8 +9,9 @@ import (
 
 // TakeRefund takes a refund for a sending, which is then unknown, before its provider at that account is asked: see
 // sale.Refund.TakenBy. It returns the refund as it is then, and false if it is not as it was read: somebody else has
-// it, has marked it, or a report has come. Whoever has it may call until its lease ends. It fails with sale.Busy, and
-// then may have taken it, or sale.Internal.
+// it, has marked it, or a report has come. It is also false if a write without an answer was made after all: that of
+// somebody else in the same millisecond would look the same. Whoever has it may call until its lease ends. It fails
+// with sale.Busy, and then may have taken it, or sale.Internal.
 func (l *Ledger) TakeRefund(
 	ctx context.Context, r sale.Refund, s *sale.Sending, account string,
 ) (sale.Refund, bool, error) {
@@ -21,7 +22,7 @@ func (l *Ledger) TakeRefund(
 		return r, false, err
 	}
 	now, err := table.ReadRefund(w.it)
-	return now, err == nil && (w.isDone || w.unsure && now.Sent == after.Sent), sale.AsInternal(err)
+	return now, err == nil && w.isDone, sale.AsInternal(err)
 }
 
 // NoteSent notes what has become of a refund that was taken, unless somebody else has taken it since, and returns it
