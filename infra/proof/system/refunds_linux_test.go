@@ -103,7 +103,7 @@ func TestEveryPaymentGoesBackOnceWhateverIsKilled(t *testing.T) {
 	saleID := fmt.Sprint("refunds-", seed)
 	t.Logf("seed %d", seed)
 	s.stop()
-	s.start("-parameter", "PurchaseReservedConcurrency=0") // which allows two RefundFunctions
+	s.start("-faults", "mild,send=0", "-parameter", "PurchaseReservedConcurrency=0") // which allows two RefundFunctions
 	behave := func(text string) {
 		for _, name := range banks {
 			s.told("/"+name, text)
