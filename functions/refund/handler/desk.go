@@ -86,7 +86,7 @@ func (d *desk) hear(a provider.Answer, isKnown bool) (halt bool) {
 		d.pause(max(a.Wait, time.Second))
 		return false
 	case provider.Unknown:
-		pause := time.Second
+		pause := time.Second / 4 // in which the others that hang are heard, too
 		if d.unknown++; d.unknown >= maxUnknown {
 			pause = restOfRunOrMore
 		}
