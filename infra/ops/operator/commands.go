@@ -52,7 +52,7 @@ var flags = map[string]string{
 	"sale":    "`id` of the sale",
 	"group":   "every sale of this `group`, one after the other",
 	"buyer":   "`id` of the buyer, the sub of their tokens",
-	"note":    "`text` for colleagues, which the sale's trail keeps",
+	"note":    "`text` for colleagues, which is kept",
 	"id":      "`name` of the change, under which a repeat changes nothing (default: random; add and withdraw need it)",
 	"version": "`version` of the sale that an earlier command printed; refused if the sale was changed since",
 	"dry-run": "say what would happen, and change nothing",
