@@ -9,7 +9,6 @@ import (
 
 	"flashsale/functions/refund/provider"
 	"flashsale/shared/invocation"
-	"flashsale/shared/sale"
 )
 
 const (
@@ -28,8 +27,7 @@ const (
 // desk is what a run knows of a provider.
 type desk struct {
 	name    string
-	account provider.Provider // nil if the provider cannot be called:
-	why     sale.Halt
+	account provider.Provider // nil if there is no key of it
 	limit   *rate.Limiter
 	now     func() time.Time
 
@@ -41,17 +39,12 @@ type desk struct {
 }
 
 func (r *run) desk(name string) *desk {
-	d := r.desks[name]
-	if d == nil {
-		d = &desk{name: name, account: r.accounts[name], limit: rate.NewLimiter(perSecond, atOnce), now: r.now}
-		if err := r.wrong[name]; err != nil {
-			d.account, d.why = nil, sale.Halt{Code: "wrong-key-settings", Words: err.Error()}
-		} else if d.account == nil {
-			d.why = sale.Halt{Code: "no-key", Words: "RefundKeysArn has no key of this provider"}
+	if r.desks[name] == nil {
+		r.desks[name] = &desk{
+			name: name, account: r.accounts[name], limit: rate.NewLimiter(perSecond, atOnce), now: r.now,
 		}
-		r.desks[name] = d
 	}
-	return d
+	return r.desks[name]
 }
 
 // wait waits until the provider may be called. It reports false, without waiting, if that is not in this run.
@@ -60,15 +53,12 @@ func (d *desk) wait(ctx context.Context) bool {
 		d.mu.Lock()
 		now := d.now()
 		pause := d.until.Sub(now)
-		if pause <= 0 {
-			if d.limit.AllowN(now, 1) {
-				d.mu.Unlock()
-				return invocation.Outlasts(ctx, restOfRun)
-			}
-			pause = time.Second / perSecond
-		}
+		isFree := pause <= 0 && d.limit.AllowN(now, 1)
 		d.mu.Unlock()
-		if !invocation.Wait(ctx, pause, restOfRun) {
+		if isFree {
+			return invocation.Outlasts(ctx, restOfRun)
+		}
+		if !invocation.Wait(ctx, max(pause, time.Second/perSecond), restOfRun) {
 			return false
 		}
 	}

@@ -38,9 +38,6 @@ type Accounts func(context.Context) (accounts map[string]provider.Provider, wron
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
-	// NotifyURL is where a provider reports its refunds; nil or "" is where the account's settings say.
-	NotifyURL func(provider string) string
-
 	ledger   Ledger
 	accounts Accounts
 	log      *telemetry.Log
@@ -92,10 +89,9 @@ func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (Answer, error)
 		r.turns(ctx, slices.Concat(open[first:], open[:first]))
 		return r.failed
 	}, func(event *telemetry.Event, _ sale.Code) {
-		if event.Int("sendings", len(open)); len(open) == 0 {
-			return
+		if event.Int("sendings", len(open)); len(open) > 0 {
+			event.List("results", r.results)
 		}
-		event.List("results", r.results)
 	})
 	return Answer{len(open), r.results}, err
 }
@@ -132,19 +128,18 @@ func (r *run) turns(ctx context.Context, ids []string) {
 			if !invocation.Outlasts(ctx, restOfRun) {
 				return
 			}
-			more := false
 			turn, part := r.event.Part(ctx)
-			err := invocation.Try(func() (err error) {
-				more, err = r.turn(turn, id)
+			err := invocation.Try(func() error {
+				more, err := r.turn(turn, id)
+				if more {
+					again = append(again, id)
+				}
 				return err
 			})
 			if err != nil {
 				part.Text("sending", id)
 				part.End("sending", sale.CodeOf(err), err)
 				r.failed = cmp.Or(r.failed, err)
-			}
-			if more {
-				again = append(again, id)
 			}
 		}
 		ids = again

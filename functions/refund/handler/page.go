@@ -62,13 +62,14 @@ func (p *page) work(ctx context.Context, refunds []sale.Refund) {
 			continue
 		}
 		d := p.desk(sale.ProviderOf(it.Payment))
-		if d.account == nil {
-			p.halt(ctx, d, d.why.Code, d.why.Words)
+		if err := p.wrong[d.name]; err != nil {
+			p.halt(ctx, d, "wrong-key-settings", err.Error())
+		} else if d.account == nil {
+			p.halt(ctx, d, "no-key", "RefundKeysArn has no key of this provider")
 		}
-		isHalted := p.isHalted(d)
 		isOurs := it.Sent.By == p.s.ID
 		switch {
-		case isHalted:
+		case p.isHalted(d):
 			it.pass(it.isUnknown())
 		case !isOurs && !allowed.Allows(&it.Refund):
 			it.pass(false)
@@ -117,11 +118,8 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 	for range maxSteps {
 		step := it.Step(&p.s, p.now())
 		switch {
-		case step == sale.SendNothing:
-			it.pass(false)
-			return nil
-		case step == sale.SendLater:
-			it.pass(true)
+		case step == sale.SendNothing, step == sale.SendLater:
+			it.pass(step == sale.SendLater)
 			return nil
 		case it.isUnknown() && it.Sent.Account != d.account.Account():
 			p.halt(ctx, d, provider.OtherAccount, fmt.Sprintf(
@@ -133,12 +131,10 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 				it.pass(true)
 			}
 			return nil
-		}
-		goesOn, isHalted := p.mayGo(ctx, d)
-		if isHalted {
+		case !p.goesOn(ctx):
+			return nil
+		case p.isHalted(d):
 			it.pass(it.isUnknown())
-		}
-		if isHalted || !goesOn {
 			return nil
 		}
 		isDone, err := p.try(ctx, d, it, step == sale.SendAsk)
@@ -149,8 +145,8 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 	return nil
 }
 
-// mayGo reports whether the sending goes on, and whether the provider is halted in it. A stop holds within fresh.
-func (p *page) mayGo(ctx context.Context, d *desk) (goesOn, isHalted bool) {
+// goesOn reports whether the sending goes on. A stop holds within fresh.
+func (p *page) goesOn(ctx context.Context) bool {
 	p.asking <- struct{}{}
 	defer func() { <-p.asking }()
 	if now := p.now(); !p.over && now.Sub(p.read) > fresh {
@@ -159,7 +155,7 @@ func (p *page) mayGo(ctx context.Context, d *desk) (goesOn, isHalted bool) {
 		p.over = err != nil || !s.IsOpen() || s.Round != p.s.Round || s.SaleID != p.s.SaleID || s.After != p.s.After
 		p.read = now
 	}
-	return !p.over, p.isHalted(d)
+	return !p.over
 }
 
 // isHalted reports whether nothing may go to the provider. provider.OtherAccount is a halt of what may have been sent
@@ -213,7 +209,9 @@ func (p *page) try(ctx context.Context, d *desk, it *item, ask bool) (isDone boo
 		}
 	}
 	part.CountBy("refunds", "result", result)
-	p.tally(result)
+	p.mu.Lock()
+	p.results[result]++
+	p.mu.Unlock()
 	err = cmp.Or(err, panicked)
 	part.End("request", sale.CodeOf(err), err)
 	isDone = a.Outcome != provider.Absent || it.Step(&p.s, p.now()) != sale.SendAgain
@@ -230,9 +228,6 @@ func (p *page) call(ctx context.Context, d *desk, r *sale.Refund, ask bool) (a p
 	}
 	_, reference, _ := strings.Cut(r.Payment, "#")
 	request := provider.Request{ID: r.Sent.ID, Reference: reference, Amount: r.Amount, Currency: r.Currency}
-	if p.NotifyURL != nil {
-		request.NotifyURL = p.NotifyURL(d.name)
-	}
 	panicked = invocation.Try(func() error {
 		if ask {
 			a = d.account.Ask(ctx, request)
@@ -272,12 +267,6 @@ func (p *page) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = cmp.Or(p.failed, err)
-}
-
-func (p *page) tally(result string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.results[result]++
 }
 
 // progress returns the sending as it is after the page, and whether the whole page was passed. Payments that are named

@@ -28,9 +28,6 @@ type adyenSettings struct {
 	Live            *bool  `json:"live"`
 }
 
-// prefixes are the characters of a prefix.
-const prefixes = settings.Letters + settings.Digits + "-"
-
 func newAdyen(text string, o *Options) (Provider, error) {
 	set, err := settings.Read[adyenSettings](text)
 	if err != nil {
@@ -47,7 +44,8 @@ func newAdyen(text string, o *Options) (Provider, error) {
 	}
 	if err == nil && *set.Live {
 		a.environment, host = "live", set.Prefix+"-checkout-live.adyenpayments.com/checkout"
-		err = settings.Check("prefix", []string{set.Prefix}, settings.Form(prefixes, "the prefix of live URLs"))
+		err = settings.Check("prefix", []string{set.Prefix},
+			settings.Form(settings.Letters+settings.Digits+"-", "the prefix of live URLs"))
 	}
 	a.api = o.host(Adyen, host) + "/v71/payments/"
 	return a, err
@@ -72,13 +70,10 @@ func (a *adyen) Send(ctx context.Context, r Request) Answer {
 	if r.Reference == "" || strings.Trim(r.Reference, settings.Letters+settings.Digits) != "" {
 		return answer(Refused, "reference", "the payment's reference is none of Adyen's")
 	}
-	body, err := jsonv2.Marshal(struct {
+	body, _ := jsonv2.Marshal(struct {
 		MerchantAccount string `json:"merchantAccount"`
 		Reference       string `json:"reference"`
 	}{a.MerchantAccount, r.ID})
-	if err != nil {
-		return answer(Refused, "invalid-request", err.Error())
-	}
 	got, failed := a.call(ctx, http.MethodPost, a.api+r.Reference+"/reversals", string(body), map[string]string{
 		"Content-Type": "application/json", "Idempotency-Key": r.ID, "X-API-Key": a.APIKey,
 	})
@@ -86,28 +81,24 @@ func (a *adyen) Send(ctx context.Context, r Request) Answer {
 		return failed
 	}
 	var said adyenAnswer
-	isJSON := jsonv2.Unmarshal(got.body, &said) == nil
-	isError := isJSON && (said.ErrorCode != "" || said.Message != "")
-	code := cmp.Or(said.ErrorCode, got.code())
-	switch got.status {
-	case http.StatusOK, http.StatusCreated:
+	isJSON := got.reads(&said)
+	if got.status == http.StatusOK || got.status == http.StatusCreated {
 		if !isJSON || said.Status != "received" || !isText(said.PSPReference) || said.Payment != r.Reference ||
 			said.MerchantAccount != a.MerchantAccount || said.Reference != "" && said.Reference != r.ID {
 			return unlike("no reversal of the payment was received")
 		}
 		return Answer{Outcome: Accepted, Refund: said.PSPReference}
-	case http.StatusUnauthorized, http.StatusForbidden:
-		if isError {
-			return answer(Halted, code, said.Message)
-		}
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
-		isTransient := strings.EqualFold(got.header.Get("Transient-Error"), "true")
-		if isError && !isTransient && said.ErrorCode != "704" {
-			return answer(Refused, code, said.Message)
-		}
 	}
-	return got.unclear(said.ErrorCode, said.Message)
+	outcome := adyenStatuses[got.status]
+	isTransient := said.ErrorCode == "704" || strings.EqualFold(got.header.Get("Transient-Error"), "true")
+	if !isJSON || said.ErrorCode == "" && said.Message == "" || outcome == Refused && isTransient {
+		outcome = Unknown
+	}
+	return got.answer(outcome, said.ErrorCode, said.Message)
 }
+
+// adyenStatuses are what Adyen's own errors mean; others are unknown.
+var adyenStatuses = map[int]Outcome{400: Refused, 404: Refused, 422: Refused, 401: Halted, 403: Halted}
 
 // Ask is not called: Adyen tells nothing of a reversal that is asked for.
 func (a *adyen) Ask(context.Context, Request) Answer {

@@ -3,10 +3,7 @@ package provider
 import (
 	"cmp"
 	"context"
-	"crypto"
 	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,8 +21,8 @@ import (
 // Alipay's alipay.trade.refund and alipay.trade.fastpay.refund.query, of its gateway with RSA2
 // (opendocs.alipay.com/open/4b7cc5db_alipay.trade.refund, opendocs.alipay.com/common/02kipl).
 
-// beijing is the zone of Alipay's times.
-var beijing = time.FixedZone("", 8*60*60)
+// beijing is how far the zone of Alipay's times is ahead of UTC.
+const beijing = 8 * time.Hour
 
 // alipay is an app of a seller.
 type alipay struct {
@@ -82,18 +79,12 @@ func (a *alipay) Send(ctx context.Context, r Request) Answer {
 	if r.Currency != "CNY" {
 		return r.otherCurrency()
 	}
-	got, isSigned, failed := a.request(ctx, "alipay.trade.refund", map[string]string{
+	got, failed := a.request(ctx, "alipay.trade.refund", map[string]string{
 		"trade_no": r.Reference, "refund_amount": amount, "out_request_no": r.ID,
 	})
 	switch {
-	case failed != nil:
-		return *failed
-	case got.Code != "10000":
-		refusal := got.refusal(isSigned)
-		if refusal.Outcome == Refused {
-			return unlessMade(ctx, a, r, refusal)
-		}
-		return refusal
+	case got == nil:
+		return unlessMade(ctx, a, r, failed)
 	case got.TradeNo != r.Reference:
 		return unlike("another trade's refund")
 	case got.FundChange == "Y":
@@ -109,21 +100,12 @@ func (a *alipay) Send(ctx context.Context, r Request) Answer {
 // Ask takes only the answer without amount and state for the word that there is no refund of the number: documents
 // differ on an amount without a state.
 func (a *alipay) Ask(ctx context.Context, r Request) Answer {
-	got, isSigned, failed := a.request(ctx, "alipay.trade.fastpay.refund.query", map[string]string{
+	got, failed := a.request(ctx, "alipay.trade.fastpay.refund.query", map[string]string{
 		"trade_no": r.Reference, "out_request_no": r.ID,
 	})
 	switch {
-	case failed != nil:
-		return *failed
-	case got.Code != "10000":
-		asked := got.refusal(isSigned)
-		switch {
-		case asked.Outcome == Refused && asked.Code == "ACQ.TRADE_NOT_EXIST":
-			return answer(Absent, "", "")
-		case asked.Outcome == Refused:
-			asked.Outcome = Unknown
-		}
-		return asked
+	case got == nil:
+		return failed.ofQuestion("ACQ.TRADE_NOT_EXIST")
 	case got.RefundStatus == "" && got.RefundAmount == "":
 		return answer(Absent, "", "")
 	case got.TradeNo != r.Reference, got.OutRequestNo != r.ID:
@@ -145,17 +127,12 @@ func (a *alipay) done(r *Request, back string) Answer {
 	}, a.Now())}
 }
 
-// request returns what a call says; nothing with code 10000 that is not signed.
-func (a *alipay) request(
-	ctx context.Context, method string, about map[string]string,
-) (fields *alipayFields, isSigned bool, failed *Answer) {
-	content, err := jsonv2.Marshal(about, jsonv2.Deterministic(true))
-	if err != nil {
-		return nil, false, new(answer(Refused, "invalid-request", "the payment's reference is no text of Alipay's"))
-	}
+// request returns what a call says that has code 10000 and is signed, or else the answer.
+func (a *alipay) request(ctx context.Context, method string, about map[string]string) (*alipayFields, Answer) {
+	content, _ := jsonv2.Marshal(about, jsonv2.Deterministic(true))
 	all := map[string]string{
 		"app_id": a.appID, "method": method, "format": "JSON", "charset": "utf-8", "sign_type": "RSA2", "version": "1.0",
-		"timestamp": a.Now().In(beijing).Format(time.DateTime), "biz_content": string(content),
+		"timestamp": a.Now().UTC().Add(beijing).Format(time.DateTime), "biz_content": string(content),
 	}
 	form, pairs := url.Values{}, []string(nil)
 	for name, value := range all {
@@ -163,49 +140,39 @@ func (a *alipay) request(
 		pairs = append(pairs, name+"="+value)
 	}
 	slices.Sort(pairs)
-	digest := sha256.Sum256([]byte(strings.Join(pairs, "&")))
-	signature, err := rsa.SignPKCS1v15(nil, a.own, crypto.SHA256, digest[:])
-	if err != nil {
-		return nil, false, new(answer(Halted, "private-key", "the app's private key does not sign"))
-	}
-	form.Set("sign", base64.StdEncoding.EncodeToString(signature))
+	form.Set("sign", sign(a.own, strings.Join(pairs, "&")))
 	got, unsent := a.call(ctx, http.MethodPost, a.gateway, form.Encode(), map[string]string{
 		"Content-Type": "application/x-www-form-urlencoded;charset=utf-8",
 	})
 	switch {
 	case got == nil:
-		return nil, false, &unsent
+		return nil, unsent
 	case got.status != http.StatusOK:
-		return nil, false, new(got.unclear("", ""))
+		return nil, got.answer(Unknown, "", "")
 	}
 	// The response is signed as it stands, between its first brace and its last one.
 	var members map[string]jsontext.Value
-	var sign string
-	fields = &alipayFields{}
-	wrong := jsonv2.Unmarshal(got.body, &members)
+	var fields alipayFields
+	var signature string
+	isJSON := got.reads(&members)
 	response := members[strings.ReplaceAll(method, ".", "_")+"_response"]
 	if response == nil {
 		response = members["error_response"]
 	}
-	if wrong != nil || jsonv2.Unmarshal(response, fields) != nil || fields.Code == "" {
-		return nil, false, new(unlike("no response of the gateway"))
+	if !isJSON || jsonv2.Unmarshal(response, &fields) != nil || fields.Code == "" {
+		return nil, unlike("no response of the gateway")
 	}
-	_ = jsonv2.Unmarshal(members["sign"], &sign) // what is no text is no signature
-	switch isSigned = sign != ""; {
-	case isSigned && !a.verifies(response, sign):
-		return nil, false, new(unlike("its signature does not verify"))
-	case !isSigned && fields.Code == "10000":
-		return nil, false, new(unlike("a success without a signature"))
+	_ = jsonv2.Unmarshal(members["sign"], &signature) // what is no text is no signature
+	isSignature := func(key *rsa.PublicKey) bool { return verifies(key, string(response), signature) }
+	switch {
+	case signature != "" && !slices.ContainsFunc(a.keys, isSignature):
+		return nil, unlike("its signature does not verify")
+	case fields.Code != "10000":
+		return nil, fields.refusal(signature != "")
+	case signature == "":
+		return nil, unlike("a success without a signature")
 	}
-	return fields, isSigned, nil
-}
-
-func (a *alipay) verifies(response []byte, sign string) bool {
-	signature, err := base64.StdEncoding.DecodeString(sign)
-	digest := sha256.Sum256(response)
-	return err == nil && slices.ContainsFunc(a.keys, func(key *rsa.PublicKey) bool {
-		return rsa.VerifyPKCS1v15(key, crypto.SHA256, digest[:], signature) == nil
-	})
+	return &fields, Answer{}
 }
 
 // refusal is the answer of a code that is no success. Alipay need not sign the refusal of a request that it cannot

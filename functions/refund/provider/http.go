@@ -6,15 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 )
 
 const (
@@ -25,13 +25,6 @@ const (
 	// maxWait is the longest that a provider's Retry-After counts for.
 	maxWait = 24 * time.Hour
 )
-
-// fixed returns the client without redirects: a POST that follows one may arrive twice.
-func fixed(client *http.Client) *http.Client {
-	own := *cmp.Or(client, http.DefaultClient)
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &own
-}
 
 // reply is what came back, whole.
 type reply struct {
@@ -56,37 +49,37 @@ func (o *Options) call(ctx context.Context, method, address, body string, header
 		return nil, answer(Busy, "not-reached", "the request has no valid address")
 	}
 	r.Header.Set("User-Agent", "flashsale")
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		r.Header.Set(name, header[name])
+	for name, value := range header {
+		r.Header.Set(name, value)
 	}
-	response, err := o.Client.Do(r)
+	response, err := o.client.Do(r)
 	if wrapped, is := errors.AsType[*url.Error](err); is {
 		err = wrapped.Err // without the address
 	}
-	switch {
-	case err != nil && !connected.Load():
+	if err != nil && !connected.Load() {
 		return nil, answer(Busy, "not-reached", err.Error())
-	case err != nil:
-		return nil, answer(Unknown, "no-answer", err.Error())
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	switch {
-	case err != nil:
+	var text []byte
+	if err == nil {
+		defer response.Body.Close()
+		text, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	}
+	if len(text) > maxAnswer {
+		err = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+	}
+	if err != nil {
 		return nil, answer(Unknown, "no-answer", err.Error())
-	case len(text) > maxAnswer:
-		return nil, answer(Unknown, "no-answer", fmt.Sprintf("the answer has more than %d bytes", maxAnswer))
 	}
 	return &reply{response.StatusCode, response.Header, text, o.Now()}, Answer{}
 }
 
-// code is the reply's status as a code.
-func (r *reply) code() string { return "HTTP " + strconv.Itoa(r.status) }
+// reads reports whether the body is JSON of such a value.
+func (r *reply) reads(value any) bool { return jsonv2.Unmarshal(r.body, value) == nil }
 
-// unclear is the answer of a status that says nothing certain, or that the provider is busy.
-func (r *reply) unclear(code, words string) Answer {
-	a := answer(Unknown, cmp.Or(code, r.code()), words)
-	if r.status != http.StatusTooManyRequests {
+// answer is that of a status which is no success. What says nothing certain may still say that the provider is busy.
+func (r *reply) answer(o Outcome, code, words string) Answer {
+	a := answer(o, cmp.Or(code, "HTTP "+strconv.Itoa(r.status)), words)
+	if o != Unknown || r.status != http.StatusTooManyRequests {
 		return a
 	}
 	a.Outcome = Busy

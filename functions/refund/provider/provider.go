@@ -27,8 +27,6 @@ type Request struct {
 	Reference string // the provider's id of the payment
 	Amount    int64  // all that was paid, in ISO 4217's minor units
 	Currency  string
-	// NotifyURL is where WeChat Pay reports the refund; "" is where the account's settings say.
-	NotifyURL string
 }
 
 // Answer is what a call has shown.
@@ -70,14 +68,29 @@ func (r *Request) reported(provider string, m sale.MoneyReport, now time.Time) [
 }
 
 // unlessMade asks after a refusal that may be of a repeat although the refund was made, and returns the refusal if
-// there is none, with what was said of the payment's other refunds.
-func unlessMade(ctx context.Context, p Provider, r Request, refusal Answer) Answer {
+// there is none, with what was said of the payment's other refunds. What names a refund is certain.
+func unlessMade(ctx context.Context, p Provider, r Request, a Answer) Answer {
+	if a.Outcome != Refused || a.Refund != "" {
+		return a
+	}
 	asked := p.Ask(ctx, r)
 	if asked.Outcome != Absent {
 		return asked
 	}
-	refusal.Money = asked.Money
-	return refusal
+	a.Money = asked.Money
+	return a
+}
+
+// ofQuestion is the answer to a question. A refusal of it says nothing of the refund, unless its code is of an absent one.
+func (a Answer) ofQuestion(absent string) Answer {
+	switch {
+	case a.Outcome != Refused || a.Refund != "":
+		return a
+	case a.Code == absent:
+		return answer(Absent, "", "")
+	}
+	a.Outcome = Unknown
+	return a
 }
 
 // isText reports whether it may be a provider's id.

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -92,7 +93,9 @@ func serve(t *testing.T, name string, answers ...said) (Provider, *[]seen) {
 		_, _ = io.WriteString(w, a.body)
 	}))
 	t.Cleanup(server.Close)
-	made, wrong, err := FromSecret(fmt.Sprintf(`{%q:%s}`, name, secrets()[name]), Options{BaseURL: server.URL, Now: func() time.Time { return now }})
+	made, wrong, err := FromSecret(fmt.Sprintf(`{%q:%s}`, name, secrets()[name]), Options{
+		BaseURL: server.URL, Now: func() time.Time { return now }, NotifyURL: "https://shop.example/payments/wechat-pay",
+	})
 	if err != nil || len(wrong) > 0 {
 		t.Fatal(err, wrong)
 	}
@@ -101,7 +104,7 @@ func serve(t *testing.T, name string, answers ...said) (Provider, *[]seen) {
 
 // requests are of the same sum, of each provider's payment.
 func request(name string) Request {
-	r := Request{ID: someID, Reference: "pi_1", Amount: 179900, Currency: "CNY", NotifyURL: "https://shop.example/payments/wechat-pay"}
+	r := Request{ID: someID, Reference: "pi_1", Amount: 179900, Currency: "CNY"}
 	switch name {
 	case WeChatPay:
 		r.Reference = "4200000001202601010000000001"
@@ -244,7 +247,7 @@ func TestAProviderThatWasNotReachedIsBusyUntilThereWasAConnection(t *testing.T) 
 		"another's certificate":         {nil, server.URL, Busy},
 		"HTTP/2, and then it is broken": {server.Client(), server.URL, Unknown},
 	} {
-		o := Options{Client: fixed(tt.client), Now: time.Now}
+		o := Options{client: cmp.Or(tt.client, http.DefaultClient), Now: time.Now}
 		if got, a := o.call(t.Context(), http.MethodPost, tt.address, "x", nil); got != nil || a.Outcome != tt.want || a.Words == "" {
 			t.Errorf("%s: %+v, want %s", name, a, outcomes[tt.want])
 		}

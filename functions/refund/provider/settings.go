@@ -1,14 +1,15 @@
 package provider
 
 import (
+	"crypto"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,11 +29,13 @@ const (
 
 // Options are the same for all providers.
 type Options struct {
-	// BaseURL, if it is set, stands for the providers' hosts: "/stripe" in it and so on, see LocalURL.
+	// BaseURL, if it is set, is a LocalURL that stands for the providers' hosts: "/stripe" in it and so on.
 	BaseURL string
 	Now     func() time.Time
-	// Client makes the calls; nil is http.DefaultClient. It follows no redirect, whatever it says.
-	Client *http.Client
+	// NotifyURL is where WeChat Pay reports a refund; "" is where the account's settings say.
+	NotifyURL string
+
+	client *http.Client
 }
 
 // host returns where a provider is, without a slash at the end.
@@ -43,69 +46,49 @@ func (o *Options) host(provider, host string) string {
 	return "https://" + host
 }
 
+var kinds = map[string]func(text string, o *Options) (Provider, error){
+	Stripe: newStripe, WeChatPay: newWeChatPay, Alipay: newAlipay, Adyen: newAdyen,
+}
+
 // FromSecret makes the providers of RefundKeysArn's secret, by their names. Of one whose settings cannot be right there
-// is an error in place of the provider, which quotes nothing of them; err is of the whole secret, or of the options.
+// is an error in place of the provider, which quotes nothing of them; err is of the whole secret.
 func FromSecret(secret string, o Options) (all map[string]Provider, wrong map[string]error, err error) {
-	if o.BaseURL != "" {
-		if o.BaseURL, err = LocalURL(o.BaseURL); err != nil {
-			return nil, nil, err
-		}
-	}
-	o.Client = fixed(o.Client)
-	o.Client.CloseIdleConnections() // they may have ended while the environment was frozen, and a request would be unknown
+	// A POST that follows a redirect may arrive twice.
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	o.client = &http.Client{CheckRedirect: noRedirect}
+	o.client.CloseIdleConnections() // they may have ended while the environment was frozen, and a request would be unknown
 	var texts map[string]jsontext.Value
 	if jsonv2.Unmarshal([]byte(secret), &texts) != nil {
 		return nil, nil, errors.New("the secret is no JSON object with the names of providers")
 	}
 	all, wrong = map[string]Provider{}, map[string]error{}
 	for name, text := range texts {
-		provider, err := newProvider(name, string(text), &o)
-		if err != nil {
-			wrong[name] = fmt.Errorf("RefundKeysArn, %s: %w", name, err)
-			continue
+		err := errors.New("there is no such provider, or it cannot be asked to refund")
+		if newOne := kinds[name]; newOne != nil {
+			all[name], err = newOne(string(text), &o)
 		}
-		all[name] = provider
+		if err != nil {
+			delete(all, name)
+			wrong[name] = fmt.Errorf("RefundKeysArn, %s: %w", name, err)
+		}
 	}
 	return all, wrong, nil
-}
-
-func newProvider(name, text string, o *Options) (Provider, error) {
-	switch name {
-	case Stripe:
-		return newStripe(text, o)
-	case WeChatPay:
-		return newWeChatPay(text, o)
-	case Alipay:
-		return newAlipay(text, o)
-	case Adyen:
-		return newAdyen(text, o)
-	}
-	return nil, errors.New("there is no such provider, or it cannot be asked to refund")
 }
 
 // LocalURL returns the address, without a slash at its end, if it is of this machine: requests there have the keys.
 func LocalURL(text string) (string, error) {
 	u, err := url.Parse(strings.TrimSuffix(text, "/"))
-	if err != nil || u.Scheme != "http" || u.Port() == "" || u.String() != "http://"+u.Host {
-		return "", errNotLocal
-	}
-	ip, _ := netip.ParseAddr(u.Hostname())
-	if u.Hostname() != "localhost" && ip != netip.IPv6Loopback() && ip != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
-		return "", errNotLocal
+	if err != nil || u.Scheme != "http" || u.Port() == "" || u.String() != "http://"+u.Host ||
+		!slices.Contains([]string{"127.0.0.1", "::1", "localhost"}, u.Hostname()) {
+		return "", errors.New("it is not http://127.0.0.1:PORT, http://[::1]:PORT or http://localhost:PORT")
 	}
 	return u.String(), nil
 }
 
-var errNotLocal = errors.New("the address of local providers is not http://127.0.0.1:PORT, http://[::1]:PORT or " +
-	"http://localhost:PORT")
-
 // isKey fails for a text that is no API key. Adyen's have quotation marks and commas, which settings.IsText refuses.
 func isKey(text string) error {
-	switch {
-	case text == "":
-		return errors.New("it is empty")
-	case strings.ContainsFunc(text, func(r rune) bool { return r < '!' || r > '~' }):
-		return errors.New("it has a blank, a line break or a character that is not printable ASCII")
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < '!' || r > '~' }) {
+		return errors.New("it is empty, or has a blank, a line break or a character that is not printable ASCII")
 	}
 	return nil
 }
@@ -139,4 +122,18 @@ func isOther(own *rsa.PrivateKey, theirs []*rsa.PublicKey) error {
 		return errors.New("publicKeys: one is of the privateKey, not the provider's own")
 	}
 	return nil
+}
+
+// sign returns the key's signature of a text, in base64. A key that privateKey has read signs.
+func sign(key *rsa.PrivateKey, text string) string {
+	digest := sha256.Sum256([]byte(text))
+	signature, _ := rsa.SignPKCS1v15(nil, key, crypto.SHA256, digest[:])
+	return base64.StdEncoding.EncodeToString(signature)
+}
+
+// verifies reports whether that is the key's signature of the text.
+func verifies(key *rsa.PublicKey, text, signature string) bool {
+	raw, err := base64.StdEncoding.DecodeString(signature)
+	digest := sha256.Sum256([]byte(text))
+	return err == nil && rsa.VerifyPKCS1v15(key, crypto.SHA256, digest[:], raw) == nil
 }

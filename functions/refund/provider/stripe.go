@@ -6,12 +6,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	jsonv2 "github.com/go-json-experiment/json"
 
 	"flashsale/shared/currency"
 	"flashsale/shared/jsonread"
@@ -25,6 +24,8 @@ const stripeVersion = "2025-03-31.basil"
 // stripeID is the member of a refund's metadata that has the request's id.
 const stripeID = "flashsale"
 
+var stripeKey = regexp.MustCompile(`^[rs]k_(live|test)_[0-9A-Za-z_]+$`)
+
 // stripe is the account of a secret or restricted key, in the key's mode.
 type stripe struct {
 	*Options
@@ -36,26 +37,13 @@ func newStripe(text string, o *Options) (Provider, error) {
 		SecretKey string `json:"secretKey"` // rk_live_…, which may write refunds
 	}](text)
 	s := &stripe{Options: o, key: set.SecretKey, api: o.host(Stripe, "api.stripe.com") + "/v1/refunds"}
-	if err == nil {
-		err = settings.Check("secretKey", []string{s.key}, s.setMode)
+	found := stripeKey.FindStringSubmatch(s.key)
+	if err != nil || found == nil {
+		return nil, cmp.Or(err, settings.Check("secretKey", []string{s.key}, settings.IsText),
+			errors.New("secretKey: it is not a secret or restricted key, such as rk_live_…"))
 	}
-	return s, err
-}
-
-// setMode finds the mode of a secret or restricted key.
-func (s *stripe) setMode(key string) error {
-	const form = "a secret or restricted key, such as rk_live_…"
-	if err := settings.Form(settings.Letters+settings.Digits+"_", form)(key); err != nil {
-		return err
-	}
-	kind, rest, _ := strings.Cut(key, "_")
-	mode, rest, _ := strings.Cut(rest, "_")
-	isSecret := kind == "rk" || kind == "sk"
-	if !isSecret || mode != "live" && mode != "test" || rest == "" {
-		return errors.New("it is not " + form)
-	}
-	s.mode = mode
-	return nil
+	s.mode = found[1]
+	return s, nil
 }
 
 // Account is the key's mode: a key does not name its account.
@@ -73,8 +61,9 @@ type stripeRefund struct {
 	Metadata      map[string]string `json:"metadata"`
 }
 
-// stripeRefunds are the states of which webhooks tell something, too.
+// stripeRefunds are the states, with those that webhooks tell of.
 var stripeRefunds = map[string]sale.RefundState{
+	"pending": "", "requires_action": "",
 	"succeeded": sale.RefundDone, "failed": sale.RefundFailed, "canceled": sale.RefundFailed,
 }
 
@@ -91,13 +80,13 @@ func (s *stripe) Send(ctx context.Context, r Request) Answer {
 	case got == nil:
 		return a
 	case got.status != http.StatusOK:
-		if a = got.stripeError(); a.Code != "charge_already_refunded" {
-			return a
+		if a = got.stripeError(); a.Code == "charge_already_refunded" {
+			a = unlessMade(ctx, s, r, a)
 		}
-		return unlessMade(ctx, s, r, a)
+		return a
 	}
 	var refund stripeRefund
-	if jsonv2.Unmarshal(got.body, &refund) != nil || refund.Metadata[stripeID] != r.ID {
+	if !got.reads(&refund) || refund.Metadata[stripeID] != r.ID {
 		return unlike("no refund with its id")
 	}
 	return s.fate(&r, &refund, got.now)
@@ -111,10 +100,7 @@ func (s *stripe) Ask(ctx context.Context, r Request) Answer {
 	case got == nil:
 		return a
 	case got.status != http.StatusOK:
-		if a = got.stripeError(); a.Outcome == Refused {
-			a.Outcome = Unknown
-		}
-		return a
+		return got.stripeError().ofQuestion("")
 	}
 	var list struct {
 		Object  string         `json:"object"`
@@ -122,7 +108,7 @@ func (s *stripe) Ask(ctx context.Context, r Request) Answer {
 		Data    []stripeRefund `json:"data"`
 	}
 	isOther := func(f stripeRefund) bool { return f.PaymentIntent != r.Reference }
-	if jsonv2.Unmarshal(got.body, &list) != nil || list.Object != "list" || list.HasMore == nil || list.Data == nil ||
+	if !got.reads(&list) || list.Object != "list" || list.HasMore == nil || list.Data == nil ||
 		slices.ContainsFunc(list.Data, isOther) {
 		return unlike("no list of the payment's refunds")
 	}
@@ -152,26 +138,23 @@ func (s *stripe) request(ctx context.Context, method, address, form, id string) 
 // fate is the answer that a refund is, if it is the request's.
 func (s *stripe) fate(r *Request, f *stripeRefund, now time.Time) Answer {
 	amount, _ := currency.ToStripe(r.Amount, r.Currency)
+	state, isKnown := stripeRefunds[f.Status]
 	if f.Object != "refund" || !isText(f.ID) || f.PaymentIntent != r.Reference || f.Amount == nil ||
-		int64(*f.Amount) != amount || !strings.EqualFold(f.Currency, r.Currency) {
-		return unlike("no refund of the payment and its sum")
+		int64(*f.Amount) != amount || !strings.EqualFold(f.Currency, r.Currency) || !isKnown {
+		return unlike("no refund of the payment and its sum, in a state that is known")
 	}
 	a := Answer{Outcome: Accepted, Refund: f.ID, Money: s.reported(r, f, now)}
-	switch f.Status {
-	case "succeeded", "pending", "requires_action":
-		return a
-	case "failed", "canceled":
+	if state == sale.RefundFailed {
 		a.Outcome, a.Code, a.Words = Refused, f.Status, f.FailureReason
-		return a
 	}
-	return unlike("a refund in no state that is known")
+	return a
 }
 
 // reported is at the second of the answer, because a refund does not say when it failed: webhooks do, and of two
 // reports of a failure the earlier one counts.
 func (s *stripe) reported(r *Request, f *stripeRefund, now time.Time) []sale.MoneyReport {
-	state, known := stripeRefunds[f.Status]
-	if !known || f.Amount == nil || *f.Amount == 0 {
+	state := stripeRefunds[f.Status]
+	if state == "" || f.Amount == nil || *f.Amount == 0 {
 		return nil
 	}
 	code := strings.ToUpper(f.Currency)
@@ -201,21 +184,17 @@ func (r *reply) stripeError() Answer {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	e := &body.Error
-	if jsonv2.Unmarshal(r.body, &body) != nil || e.Type == "" {
-		return r.unclear("", "")
-	}
-	code := cmp.Or(e.Code, e.Type)
+	e, outcome := &body.Error, stripeStatuses[r.status]
 	switch {
-	case e.Type == "idempotency_error", e.Type == "api_error":
-		return r.unclear(code, e.Message)
-	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden,
-		slices.Contains(stripeHalts, e.Code), strings.Contains(e.Message, "a similar object exists in "):
-		return answer(Halted, code, e.Message)
+	case !r.reads(&body), e.Type == "", e.Type == "idempotency_error", e.Type == "api_error":
+		outcome = Unknown
+	case slices.Contains(stripeHalts, e.Code), strings.Contains(e.Message, "a similar object exists in "):
+		outcome = Halted
 	case e.Code == "resource_missing": // webhooks of the right account have reported the payment
-		return answer(Halted, OtherAccount, e.Message)
-	case r.status == http.StatusBadRequest, r.status == http.StatusPaymentRequired, r.status == http.StatusNotFound:
-		return answer(Refused, code, e.Message)
+		return r.answer(Halted, OtherAccount, e.Message)
 	}
-	return r.unclear(code, e.Message)
+	return r.answer(outcome, cmp.Or(e.Code, e.Type), e.Message)
 }
+
+// stripeStatuses are what Stripe's own errors mean; others are unknown.
+var stripeStatuses = map[int]Outcome{400: Refused, 402: Refused, 404: Refused, 401: Halted, 403: Halted}

@@ -3,11 +3,8 @@ package provider
 import (
 	"cmp"
 	"context"
-	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
@@ -85,9 +82,9 @@ type wechatPayRefund struct {
 	} `json:"amount"`
 }
 
-// wechatPayStates are the states that webhooks tell, too.
+// wechatPayStates are the states, with those that webhooks tell of.
 var wechatPayStates = map[string]sale.RefundState{
-	"SUCCESS": sale.RefundDone, "ABNORMAL": sale.RefundStuck, "CLOSED": sale.RefundFailed,
+	"PROCESSING": "", "SUCCESS": sale.RefundDone, "ABNORMAL": sale.RefundStuck, "CLOSED": sale.RefundFailed,
 }
 
 // Send asks after a refusal, too: a number that is sent again in other words may be refused although its refund was
@@ -102,50 +99,29 @@ func (w *wechatPay) Send(ctx context.Context, r Request) Answer {
 		Total    int64  `json:"total"`
 		Currency string `json:"currency"`
 	}
-	body, err := jsonv2.Marshal(struct {
+	body, _ := jsonv2.Marshal(struct {
 		TransactionID string `json:"transaction_id"`
 		OutRefundNo   string `json:"out_refund_no"`
 		NotifyURL     string `json:"notify_url,omitzero"`
 		Amount        amount `json:"amount"`
-	}{r.Reference, r.ID, r.NotifyURL, amount{r.Amount, r.Amount, "CNY"}})
-	if err != nil {
-		return answer(Refused, "invalid-request", "the payment's reference is no text of WeChat Pay's")
-	}
-	a := w.request(ctx, &r, http.MethodPost, wechatPayRefunds, string(body))
-	if a.Outcome == Refused && a.Refund == "" {
-		return unlessMade(ctx, w, r, a)
-	}
-	return a
+	}{r.Reference, r.ID, w.NotifyURL, amount{r.Amount, r.Amount, "CNY"}})
+	return unlessMade(ctx, w, r, w.request(ctx, &r, http.MethodPost, wechatPayRefunds, string(body)))
 }
 
 // Ask asks for the refund of the number.
 func (w *wechatPay) Ask(ctx context.Context, r Request) Answer {
-	a := w.request(ctx, &r, http.MethodGet, wechatPayRefunds+"/"+r.ID, "")
-	switch {
-	case a.Outcome == Refused && a.Code == "RESOURCE_NOT_EXISTS":
-		return answer(Absent, "", "")
-	case a.Outcome == Refused && a.Refund == "":
-		a.Outcome = Unknown
-	}
-	return a
+	return w.request(ctx, &r, http.MethodGet, wechatPayRefunds+"/"+r.ID, "").ofQuestion("RESOURCE_NOT_EXISTS")
 }
 
 // request makes one request. What is signed is the path at WeChat Pay, also where local providers have another one.
 func (w *wechatPay) request(ctx context.Context, r *Request, method, path, body string) Answer {
 	at, nonce := strconv.FormatInt(w.Now().Unix(), 10), strings.ToUpper(rand.Text())
-	digest := sha256.Sum256([]byte(method + "\n" + path + "\n" + at + "\n" + nonce + "\n" + body + "\n"))
-	signature, err := rsa.SignPKCS1v15(nil, w.own, crypto.SHA256, digest[:])
-	if err != nil {
-		return answer(Halted, "private-key", "the merchant's private key does not sign")
-	}
+	signature := sign(w.own, method+"\n"+path+"\n"+at+"\n"+nonce+"\n"+body+"\n")
 	header := map[string]string{
-		"Accept": "application/json",
+		"Accept": "application/json", "Content-Type": "application/json",
 		"Authorization": fmt.Sprintf(
 			`WECHATPAY2-SHA256-RSA2048 mchid="%s",nonce_str="%s",signature="%s",timestamp="%s",serial_no="%s"`,
-			w.mchID, nonce, base64.StdEncoding.EncodeToString(signature), at, w.serial),
-	}
-	if method == http.MethodPost {
-		header["Content-Type"] = "application/json"
+			w.mchID, nonce, signature, at, w.serial),
 	}
 	if w.signedBy != "" {
 		header["Wechatpay-Serial"] = w.signedBy
@@ -160,20 +136,18 @@ func (w *wechatPay) request(ctx context.Context, r *Request, method, path, body 
 		return unlike("its signature does not verify")
 	}
 	var f wechatPayRefund
-	if jsonv2.Unmarshal(got.body, &f) != nil || !isText(f.RefundID) || f.OutRefundNo != r.ID ||
-		f.TransactionID != r.Reference || f.Amount.Refund == nil || int64(*f.Amount.Refund) != r.Amount ||
-		cmp.Or(f.Amount.Currency, "CNY") != r.Currency {
-		return unlike("no refund of the payment, the number and the sum")
+	isJSON := got.reads(&f)
+	state, isKnown := wechatPayStates[f.Status]
+	if !isJSON || !isText(f.RefundID) || f.OutRefundNo != r.ID || f.TransactionID != r.Reference ||
+		f.Amount.Refund == nil || int64(*f.Amount.Refund) != r.Amount || cmp.Or(f.Amount.Currency, "CNY") != r.Currency ||
+		!isKnown {
+		return unlike("no refund of the payment, the number and the sum, in a state that is known")
 	}
 	a = Answer{Outcome: Accepted, Refund: f.RefundID}
-	state, isTold := wechatPayStates[f.Status]
-	switch {
-	case isTold:
+	if state != "" {
 		a.Money = r.reported(WeChatPay, sale.MoneyReport{
 			Currency: r.Currency, Refund: &sale.RefundReport{ID: f.RefundID, State: state, Amount: r.Amount},
 		}, got.now)
-	case f.Status != "PROCESSING":
-		return unlike("a refund in no state that is known")
 	}
 	if state == sale.RefundFailed {
 		a.Outcome, a.Code = Refused, f.Status
@@ -189,9 +163,8 @@ func (w *wechatPay) isSigned(got *reply) bool {
 	if err != nil || key == nil || got.now.Sub(time.Unix(seconds, 0)).Abs() > wechatPayTolerance {
 		return false
 	}
-	signature, _ := base64.StdEncoding.DecodeString(got.header.Get("Wechatpay-Signature"))
-	digest := sha256.Sum256([]byte(at + "\n" + got.header.Get("Wechatpay-Nonce") + "\n" + string(got.body) + "\n"))
-	return rsa.VerifyPKCS1v15(key, crypto.SHA256, digest[:], signature) == nil
+	text := at + "\n" + got.header.Get("Wechatpay-Nonce") + "\n" + string(got.body) + "\n"
+	return verifies(key, text, got.header.Get("Wechatpay-Signature"))
 }
 
 // refusal is the answer of a status that is no success. WeChat Pay does not sign what it cannot place.
@@ -200,18 +173,20 @@ func (w *wechatPay) refusal(got *reply) Answer {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
-	if jsonv2.Unmarshal(got.body, &e) != nil || e.Code == "" {
-		return got.unclear("", "")
+	outcome := wechatPayStatuses[got.status]
+	switch isPlaced := outcome == Refused; {
+	case !got.reads(&e), e.Code == "":
+		outcome = Unknown
+	case isPlaced && slices.Contains(wechatPayHalts, e.Code):
+		outcome = Halted
+	case isPlaced && (e.Code == "SYSTEM_ERROR" || !w.isSigned(got)):
+		outcome = Unknown
 	}
-	isPlaced := slices.Contains([]int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound}, got.status)
-	switch {
-	case got.status == http.StatusUnauthorized, isPlaced && slices.Contains(wechatPayHalts, e.Code):
-		return answer(Halted, e.Code, e.Message)
-	case isPlaced && e.Code != "SYSTEM_ERROR" && w.isSigned(got):
-		return answer(Refused, e.Code, e.Message)
-	}
-	return got.unclear(e.Code, e.Message)
+	return got.answer(outcome, e.Code, e.Message)
 }
+
+// wechatPayStatuses are what WeChat Pay's own errors mean; others are unknown.
+var wechatPayStatuses = map[int]Outcome{400: Refused, 403: Refused, 404: Refused, 401: Halted}
 
 // wechatPayHalts are of the merchant and its key, not of a payment.
 var wechatPayHalts = []string{"SIGN_ERROR", "NO_AUTH", "MCH_NOT_EXISTS"}

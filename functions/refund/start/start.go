@@ -20,16 +20,19 @@ import (
 // Function serves the events of RefundFunction. It does not return.
 func Function() {
 	log, cfg, ledger := startup.Function("refund")
-	arn, api := os.Getenv("REFUND_KEYS_ARN"), strings.TrimSuffix(os.Getenv("API_URL"), "/")
+	arn, api := os.Getenv("REFUND_KEYS_ARN"), os.Getenv("API_URL")
 	options := provider.Options{Now: clock.Wall}
 	if arn == "" {
 		log.FatalIf(errors.New("REFUND_KEYS_ARN is not set"))
 	}
+	if api != "" {
+		options.NotifyURL = strings.TrimSuffix(api, "/") + "/payments/" + provider.WeChatPay
+	}
 	if text := os.Getenv("REFUND_PROVIDERS_URL"); text != "" {
-		if _, err := provider.LocalURL(text); err != nil {
+		var err error
+		if options.BaseURL, err = provider.LocalURL(text); err != nil {
 			log.FatalIf(fmt.Errorf("REFUND_PROVIDERS_URL: %w", err))
 		}
-		options.BaseURL = text
 	}
 	secrets := secretsmanager.NewFromConfig(cfg)
 	h := handler.New(ledger, func(ctx context.Context) (map[string]provider.Provider, map[string]error, error) {
@@ -39,11 +42,5 @@ func Function() {
 		}
 		return provider.FromSecret(aws.ToString(out.SecretString), options)
 	}, log, clock.Wall)
-	h.NotifyURL = func(name string) string {
-		if name != provider.WeChatPay || api == "" {
-			return ""
-		}
-		return api + "/payments/" + name
-	}
 	startup.Serve(log, startup.JSON(h.Handle))
 }

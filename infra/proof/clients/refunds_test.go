@@ -78,7 +78,7 @@ func TestProvidersLibrariesAndRefundFunctionAskForTheSameRefund(t *testing.T) {
 	r := &refunds{Providers: p, made: map[string][]refundRequest{}}
 	server := httptest.NewServer(r)
 	defer server.Close()
-	ours, wrong, err := provider.FromSecret(webhook.LocalRefundKeys, provider.Options{BaseURL: server.URL, Now: func() time.Time { return now }})
+	ours, wrong, err := provider.FromSecret(webhook.LocalRefundKeys, provider.Options{BaseURL: server.URL, Now: func() time.Time { return now }, NotifyURL: "https://shop.example/payments/wechat-pay"})
 	refusals := map[string]string{provider.Stripe: "charge_disputed", provider.WeChatPay: "NOT_ENOUGH", provider.Alipay: "ACQ.SELLER_BALANCE_NOT_ENOUGH", provider.Adyen: "167"}
 	if err != nil || len(ours) != len(refusals) {
 		t.Fatal(ours, wrong, err)
@@ -87,7 +87,7 @@ func TestProvidersLibrariesAndRefundFunctionAskForTheSameRefund(t *testing.T) {
 	type refund struct{ ID, Reference, Nonce, Refund, Code string }
 	asked := map[string][2]*refund{}
 	ask := func(name string, one *refund) provider.Answer {
-		return ours[name].Send(t.Context(), provider.Request{ID: one.ID, Reference: one.Reference, Amount: 149900, Currency: "CNY", NotifyURL: "https://shop.example/payments/wechat-pay"})
+		return ours[name].Send(t.Context(), provider.Request{ID: one.ID, Reference: one.Reference, Amount: 149900, Currency: "CNY"})
 	}
 	for name, code := range refusals {
 		var all [2]*refund
