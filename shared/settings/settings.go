@@ -109,8 +109,8 @@ func Form(characters, what string) func(string) error {
 	}
 }
 
-// minRSA is the least size of a public key, in bits.
-const minRSA = 2048
+// MinRSA is the least size of a key of RSA, in bits.
+const MinRSA = 2048
 
 // RSAKey returns the public key of a text: what stands between the first and the last line of its PEM file, with or
 // without line breaks. Lambda's whole environment has 4 KB, so certificates are too long.
@@ -124,8 +124,8 @@ func RSAKey(text string) (*rsa.PublicKey, error) {
 		return nil, fmt.Errorf("it is %s, not one of a PEM file's PUBLIC KEY", kindOf(der))
 	}
 	public, isRSA := key.(*rsa.PublicKey)
-	if !isRSA || public.N.BitLen() < minRSA {
-		return nil, fmt.Errorf("it is not a public key of RSA with %d bits or more", minRSA)
+	if !isRSA || public.N.BitLen() < MinRSA {
+		return nil, fmt.Errorf("it is not a public key of RSA with %d bits or more", MinRSA)
 	}
 	return public, nil
 }

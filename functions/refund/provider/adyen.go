@@ -35,14 +35,16 @@ func newAdyen(text string, o *Options) (Provider, error) {
 	}
 	a := &adyen{Options: o, adyenSettings: set, environment: "test"}
 	host := "checkout-test.adyen.com"
-	if err = cmp.Or(
+	err = cmp.Or(
 		settings.Check("apiKey", []string{set.APIKey}, isKey),
 		settings.Check("merchantAccount", []string{set.MerchantAccount},
 			settings.Form(settings.Letters+settings.Digits+"_-.", "the name of a merchant account")),
-	); err == nil && set.Live == nil {
+	)
+	switch {
+	case err != nil:
+	case set.Live == nil:
 		err = errors.New("live must be true or false")
-	}
-	if err == nil && *set.Live {
+	case *set.Live:
 		a.environment, host = "live", set.Prefix+"-checkout-live.adyenpayments.com/checkout"
 		err = settings.Check("prefix", []string{set.Prefix},
 			settings.Form(settings.Letters+settings.Digits+"-", "the prefix of live URLs"))

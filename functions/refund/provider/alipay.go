@@ -42,18 +42,16 @@ func newAlipay(text string, o *Options) (Provider, error) {
 		return nil, err
 	}
 	a := &alipay{Options: o, gateway: o.host(Alipay, "openapi.alipay.com") + "/gateway.do", appID: set.AppID}
-	var wrongKey error
-	a.own, wrongKey = privateKey(set.PrivateKey)
+	wrongID := settings.Check("appId", []string{set.AppID}, settings.Form(settings.Digits, "of digits"))
 	wrongKeys := settings.CheckKeys("publicKeys", set.PublicKeys, func(text string) error {
 		key, err := settings.RSAKey(text)
 		a.keys = append(a.keys, key)
 		return err
 	})
-	wrongID := settings.Check("appId", []string{set.AppID}, settings.Form(settings.Digits, "of digits"))
-	if err := cmp.Or(wrongID, wrongKey, wrongKeys); err != nil {
-		return nil, err
+	if err = cmp.Or(wrongID, wrongKeys); err == nil {
+		a.own, err = privateKey(set.PrivateKey, a.keys)
 	}
-	return a, isOther(a.own, a.keys)
+	return a, err
 }
 
 func (a *alipay) Account() string { return a.appID }

@@ -81,7 +81,7 @@ func unlessMade(ctx context.Context, p Provider, r Request, a Answer) Answer {
 	return a
 }
 
-// ofQuestion is the answer to a question. A refusal of it says nothing of the refund, unless its code is of an absent one.
+// ofQuestion is the answer to a question. A refusal of it says nothing of the refund, unless the code is of absence.
 func (a Answer) ofQuestion(absent string) Answer {
 	switch {
 	case a.Outcome != Refused || a.Refund != "":

@@ -293,6 +293,7 @@ func TestOneProvidersWrongSettingsAreSaidAndStopNoOther(t *testing.T) {
 		{WeChatPay, members(wechat, "privateKey", `"`+public(keys()[0])+`"`), noKey},
 		{WeChatPay, members(wechat, "privateKey", `" `+stranger+`"`), noKey},
 		{WeChatPay, members(wechat, keyID, `"`+public(keys()[0])+`"`), "publicKeys: one is of the privateKey, not the provider's own"},
+		{WeChatPay, members(wechat, keyID, `"AAAA"`), "publicKeys: it is no key, or a part of one, not one of*"},
 		{WeChatPay, strings.Replace(wechat, keyID, "PUB_KEY", 1), "publicKeys: its name is neither*"},
 		{"standard-webhooks", `{}`, "there is no such provider, or it cannot be asked to refund"},
 	} {

@@ -17,6 +17,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"flashsale/shared/settings"
 )
 
 // The names of the providers, as in payments' ids.
@@ -93,12 +95,9 @@ func isKey(text string) error {
 	return nil
 }
 
-// minRSA is the least size of a private key, in bits.
-const minRSA = 2048
-
 // privateKey returns the key of a PEM file, or of what stands between its first and its last line. PKCS #1 is what
-// Alipay's tool also makes.
-func privateKey(text string) (*rsa.PrivateKey, error) {
+// Alipay's tool also makes. The provider's public keys must be others, or no answer would ever verify.
+func privateKey(text string, theirs []*rsa.PublicKey) (*rsa.PrivateKey, error) {
 	der, _ := base64.StdEncoding.DecodeString(text)
 	if block, rest := pem.Decode([]byte(text)); block != nil && strings.TrimSpace(string(rest)) == "" {
 		der = block.Bytes
@@ -109,19 +108,14 @@ func privateKey(text string) (*rsa.PrivateKey, error) {
 		key, wrong = x509.ParsePKCS1PrivateKey(der)
 		isRSA = wrong == nil
 	}
-	if !isRSA || key.N.BitLen() < minRSA {
+	if !isRSA || key.N.BitLen() < settings.MinRSA {
 		return nil, fmt.Errorf("privateKey: it is no private key of RSA with %d bits or more, not encrypted: a PEM file, "+
-			"or what stands between its first and its last line", minRSA)
+			"or what stands between its first and its last line", settings.MinRSA)
+	}
+	if slices.ContainsFunc(theirs, func(their *rsa.PublicKey) bool { return key.PublicKey.Equal(their) }) {
+		return nil, errors.New("publicKeys: one is of the privateKey, not the provider's own")
 	}
 	return key, nil
-}
-
-// isOther fails if one of the provider's public keys is the merchant's: no answer would ever verify.
-func isOther(own *rsa.PrivateKey, theirs []*rsa.PublicKey) error {
-	if own != nil && slices.ContainsFunc(theirs, func(key *rsa.PublicKey) bool { return own.PublicKey.Equal(key) }) {
-		return errors.New("publicKeys: one is of the privateKey, not the provider's own")
-	}
-	return nil
 }
 
 // sign returns the key's signature of a text, in base64. A key that privateKey has read signs.

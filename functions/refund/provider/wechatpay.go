@@ -52,20 +52,21 @@ func newWeChatPay(text string, o *Options) (Provider, error) {
 		return nil, err
 	}
 	w := &wechatPay{Options: o, host: o.host(WeChatPay, "api.mch.weixin.qq.com"), mchID: set.MchID, serial: set.Serial}
-	var wrongKey, wrongKeys error
-	w.own, wrongKey = privateKey(set.PrivateKey)
-	w.keys, wrongKeys = settings.WeChatPayKeys("publicKeys", set.PublicKeys)
+	w.keys, err = settings.WeChatPayKeys("publicKeys", set.PublicKeys)
 	for serial := range set.PublicKeys {
 		if strings.HasPrefix(serial, "PUB_KEY_ID_") {
 			w.signedBy = max(w.signedBy, serial)
 		}
 	}
-	return w, cmp.Or(
+	if err = cmp.Or(
 		settings.Check("mchid", []string{set.MchID}, settings.Form(settings.Digits, "of digits")),
 		settings.Check("serial", []string{set.Serial},
 			settings.Form(settings.Digits+"ABCDEFabcdef", "the serial number of a certificate in hexadecimal")),
-		wrongKey, wrongKeys, isOther(w.own, slices.Collect(maps.Values(w.keys))),
-	)
+		err,
+	); err == nil {
+		w.own, err = privateKey(set.PrivateKey, slices.Collect(maps.Values(w.keys)))
+	}
+	return w, err
 }
 
 func (w *wechatPay) Account() string { return w.mchID }
