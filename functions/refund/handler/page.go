@@ -110,12 +110,9 @@ func count(s *sale.Sending, it *item) {
 	s.Amounts[it.Currency] += it.Amount
 }
 
-// maxSteps is how often a refund is looked at that changes meanwhile.
-const maxSteps = 4
-
 // send takes a refund and asks its provider for it, or what became of it, and then for it.
 func (p *page) send(ctx context.Context, d *desk, it *item) error {
-	for range maxSteps {
+	for range 4 { // it may change meanwhile
 		step := it.Step(&p.s, p.now())
 		switch {
 		case step == sale.SendNothing, step == sale.SendLater:
