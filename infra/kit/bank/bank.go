@@ -23,15 +23,15 @@ type Bank struct {
 	made    int
 }
 
-// Fault is what happens to a call.
-type Fault struct {
-	Kind    Kind
-	After   time.Duration // how much later it arrives, or how long the provider wants to hear nothing
-	Pending bool          // a refund that it makes is not done yet
-}
-
-// Kind is a kind of fault.
-type Kind int
+// Fault is what happens to a call, and Kind what kind of that it is.
+type (
+	Fault struct {
+		Kind    Kind
+		After   time.Duration // how much later it arrives, or how long the provider wants to hear nothing
+		Pending bool          // a refund that it makes is not done yet
+	}
+	Kind int
+)
 
 const (
 	None    Kind = iota
@@ -64,6 +64,7 @@ var rules = map[string]struct {
 type Payment struct {
 	ID, Currency string
 	Amount       int64
+	IsTold       bool      // of its refunds there are webhooks
 	ByHand       int64     // what a person has paid back another way
 	Disputed     time.Time // since when the function knows that; zero if it is not
 	Refunds      []*Refund
@@ -79,6 +80,7 @@ type Refund struct {
 	Request      string // its id; "": a person has made it at the provider
 }
 
+// known is the answer to a request, and the refund that it has made, if any.
 type known struct {
 	answer provider.Answer
 	refund *Refund
@@ -87,7 +89,8 @@ type known struct {
 
 // Pay adds a payment.
 func (b *Bank) Pay(id string, amount int64, currency string) {
-	b.Payments[id] = &Payment{ID: id, Amount: amount, Currency: currency, known: map[string]known{}}
+	told := !rules[sale.ProviderOf(id)].totals
+	b.Payments[id] = &Payment{ID: id, Amount: amount, Currency: currency, IsTold: told, known: map[string]known{}}
 }
 
 // Back is how much is back, or on its way: asked for by the function, and given by a person.
@@ -104,9 +107,6 @@ func (p *Payment) Back() (asked, given int64) {
 	return asked, given
 }
 
-// IsTold reports whether the provider tells of its refunds by webhooks.
-func (p *Payment) IsTold() bool { return !rules[sale.ProviderOf(p.ID)].totals }
-
 // Give is a refund that a person makes at the provider, or its failure. It reports whether there is such a refund then.
 func (p *Payment) Give(refund string, amount int64, fails bool) bool {
 	for _, r := range p.Refunds {
@@ -116,7 +116,7 @@ func (p *Payment) Give(refund string, amount int64, fails bool) bool {
 		}
 	}
 	asked, given := p.Back()
-	if p.ByHand > 0 || fails && !p.IsTold() || !fails && asked+given+amount > p.Amount {
+	if p.ByHand > 0 || fails && !p.IsTold || !fails && asked+given+amount > p.Amount {
 		return false
 	}
 	p.Refunds = append(p.Refunds, &Refund{ID: refund, Payment: p, Amount: amount, Done: true, Failed: fails})
@@ -142,20 +142,18 @@ func (b *Bank) Send(name string, r provider.Request) provider.Answer {
 	b.Asked(p)
 	f := b.Fault()
 	switch f.Kind {
-	case Unheard:
-		return provider.Answer{Code: "cut"}
 	case Late:
 		b.Later(p, f.After, func() { b.place(p, r.ID, f) })
-		return provider.Answer{Code: "timeout"}
 	case Lost:
 		b.place(p, r.ID, f)
-		return provider.Answer{Code: "cut"}
 	case Busy:
 		return provider.Answer{Outcome: provider.Busy, Code: "429", Wait: f.After}
 	case Halted:
 		return provider.Answer{Outcome: provider.Halted, Code: "401"}
+	case None, Refused:
+		return b.place(p, r.ID, f)
 	}
-	return b.place(p, r.ID, f)
+	return provider.Answer{Code: "cut"}
 }
 
 // place answers a request that has arrived.
@@ -169,20 +167,16 @@ func (b *Bank) place(p *Payment, id string, f Fault) provider.Answer {
 		return before.answer
 	}
 	now := known{at: time.Now(), answer: provider.Answer{Outcome: provider.Refused, Code: "balance"}}
-	asked, given := p.Back()
-	if asked > 0 {
+	switch asked, given := p.Back(); {
+	case asked > 0:
 		b.Violate("P42: %s is asked for under another id, %s, while its refund stands", p.ID, id)
-	}
-	switch {
-	case asked+given > 0:
+	case given > 0:
 		now.answer.Code, now.answer.Money = "already", p.says()
 	case f.Kind != Refused:
 		b.made++
 		now.refund = &Refund{ID: fmt.Sprint("re_sent_", b.made), Payment: p, Amount: p.Amount, Done: !f.Pending || rule.totals, Request: id}
 		p.Refunds = append(p.Refunds, now.refund)
-		if now.answer = (provider.Answer{Outcome: provider.Accepted, Money: p.says()}); !rule.totals {
-			now.answer.Refund = now.refund.ID
-		}
+		now.answer = provider.Answer{Outcome: provider.Accepted, Refund: now.refund.ID, Money: p.says()}
 		b.Check(p)
 		b.Made(now.refund)
 	}
@@ -196,7 +190,7 @@ func (b *Bank) place(p *Payment, id string, f Fault) provider.Answer {
 func (p *Payment) says() (all []sale.MoneyReport) {
 	name, reference, _ := strings.Cut(p.ID, "#")
 	one := sale.MoneyReport{Provider: name, Reference: reference, Currency: p.Currency}
-	if asked, given := p.Back(); !p.IsTold() {
+	if asked, given := p.Back(); !p.IsTold {
 		one.Total = &sale.TotalReport{Amount: asked + given, Grows: true}
 		return append(all, one)
 	}
@@ -222,14 +216,11 @@ func (b *Bank) Ask(name string, r provider.Request) provider.Answer {
 	}
 	answer := provider.Answer{Outcome: provider.Absent, Money: p.says()}
 	for _, one := range p.Refunds {
-		switch {
-		case one.Request != r.ID:
-		case one.Failed:
+		if one.Request != r.ID {
+			continue
+		}
+		if answer.Outcome, answer.Refund = provider.Accepted, one.ID; one.Failed {
 			answer.Outcome = provider.Refused
-		case p.IsTold():
-			answer.Outcome, answer.Refund = provider.Accepted, one.ID
-		default:
-			answer.Outcome = provider.Accepted
 		}
 	}
 	return answer

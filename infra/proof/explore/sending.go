@@ -131,7 +131,7 @@ func (s *sending) made(r *bank.Refund) {
 	s.watch.counts["sent-back"]++
 	of := s.payers[r.Payment.ID]
 	report := harness.RefundReport{Payment: of.payment, ID: r.ID, State: "succeeded", Amount: int(r.Amount)}
-	if !r.Payment.IsTold() {
+	if !r.Payment.IsTold {
 		of.sale.back[of.payment] = append(of.sale.back[of.payment], report)
 		return
 	}
