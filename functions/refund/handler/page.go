@@ -88,8 +88,11 @@ func (p *page) work(ctx context.Context, refunds []sale.Refund) {
 		close(next)
 		for range min(atOnce, len(queue)) {
 			all.Go(func() {
-				for it := range next {
-					p.fail(invocation.Try(func() error { return p.send(ctx, d, it) }))
+				for len(next) > 0 {
+					mayCall := d.wait(ctx) // for whichever is next, so that they are called in their order
+					if it, found := <-next; found {
+						p.fail(invocation.Try(func() error { return p.send(ctx, d, it, mayCall) }))
+					}
 				}
 			})
 		}
@@ -111,7 +114,7 @@ func count(s *sale.Sending, it *item) {
 }
 
 // send takes a refund and asks its provider for it, or what became of it, and then for it.
-func (p *page) send(ctx context.Context, d *desk, it *item) error {
+func (p *page) send(ctx context.Context, d *desk, it *item, mayCall bool) error {
 	for range 4 { // it may change meanwhile
 		step := it.Step(&p.s, p.now())
 		switch {
@@ -123,7 +126,7 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 				"the key is of %s, and a refund that may have been sent is of %s", d.account.Account(), it.Sent.Account))
 			it.pass(true)
 			return nil
-		case !d.wait(ctx):
+		case !mayCall:
 			if it.Sent.By == p.s.ID && invocation.Outlasts(ctx, restOfRun) {
 				it.pass(true)
 			}
@@ -138,6 +141,7 @@ func (p *page) send(ctx context.Context, d *desk, it *item) error {
 		if err != nil || isDone {
 			return err
 		}
+		mayCall = d.wait(ctx)
 	}
 	return nil
 }
