@@ -111,12 +111,12 @@ func (s *sending) asked(of *bank.Payment) {
 	if !p.stopped.IsZero() && time.Since(p.stopped) > stopHeard {
 		s.watch.violate("P42: %s is asked for %v after its sending was stopped", of.ID, time.Since(p.stopped))
 	}
-	if !p.asked[of.ID] {
+	if !p.asked[of.ID] && sent.Lease-sent.At == sale.LeaseFor.Milliseconds() { // or else it was taken before, perhaps by another press
 		p.asked[of.ID] = true
 		p.sums[of.Currency] += of.Amount
 	}
 	if int64(len(p.asked)) > p.Count || p.sums[of.Currency] > p.Sums[of.Currency] {
-		s.watch.violate("P42: %d are asked for, %v, by a press for %d, %v", len(p.asked), p.sums, p.Count, p.Sums)
+		s.watch.violate("P42: %v are asked for, %v, %+v, by a press for %d, %v", harness.Sorted(p.asked), p.sums, sent, p.Count, p.Sums)
 	}
 }
 

@@ -65,8 +65,9 @@ func (p Payment) ReportDispute(state string, send func(httpapi.Request) (Reply, 
 
 // Sent is what a refund due says of what was sent, and of the sending that did so last.
 type Sent struct {
-	State sale.SentState
-	By    string
+	State     sale.SentState
+	By        string
+	At, Lease int64 // in Unix milliseconds
 }
 
 // SentOf reads it.
