@@ -122,7 +122,9 @@ func (r *Refund) Step(s *Sending, now time.Time) SendStep {
 		return SendNothing
 	case r.Sent.State == SentUnknown:
 		switch isOld := rule.Life > 0 && now.Sub(r.Sent.At) >= rule.Life; {
-		case !isOurs && s.Round > 1: // the second round is also for those that were another's, under way
+		// The second round is also for those that were an earlier press's, under way. A later press's are its own, so
+		// that a stop of it holds.
+		case !isOurs && (s.Round > 1 || r.Sent.By > s.ID):
 			return SendNothing
 		case now.Before(r.Sent.Lease):
 			return SendLater

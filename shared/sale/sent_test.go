@@ -45,6 +45,7 @@ func TestWhatASendingDoesWithARefund(t *testing.T) {
 		"freed, and disputed":             {due("stripe", sent("", "ours", time.Hour), disputed), SendNothing, SendNothing},
 		"unknown":                         {due("stripe", sent(SentUnknown, "ours", time.Hour)), SendAgain, SendAgain},
 		"unknown, another's":              {due("stripe", sent(SentUnknown, "another", time.Hour)), SendNew, SendNew},
+		"unknown, a later press's":        {due("stripe", sent(SentUnknown, "overs", time.Hour)), SendNothing, SendNothing},
 		"unknown, another's, under way":   {due("stripe", sent(SentUnknown, "another", time.Hour), leased), SendLater, SendLater},
 		"unknown, under way":              {due("stripe", sent(SentUnknown, "ours", time.Hour), leased), SendLater, SendLater},
 		"unknown, its key's life is over": {due("stripe", sent(SentUnknown, "ours", 23*time.Hour)), SendAsk, SendAsk},

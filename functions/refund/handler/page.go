@@ -247,7 +247,8 @@ func (p *page) call(ctx context.Context, d *desk, r *sale.Refund, ask bool) (a p
 func (p *page) halt(ctx context.Context, d *desk, code, words string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if was, isHalted := p.halted[d.name]; isHalted && (was.Code != provider.OtherAccount || code == provider.OtherAccount) {
+	const other = provider.OtherAccount
+	if was, isHalted := p.halted[d.name]; isHalted && (was.Code != other || code == other) {
 		return
 	}
 	if p.halted == nil {

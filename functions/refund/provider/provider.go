@@ -98,8 +98,8 @@ func isText(id string) bool {
 	return id != "" && sale.SentText(id) == id && strings.TrimSpace(id) == id
 }
 
-// OtherAccount is the code of a key whose account does not have the payment: what was asked for at another account stays
-// unknown, and others may go.
+// OtherAccount is the code of a key whose account does not have the payment: what was asked for at another account
+// stays unknown, and others may go.
 const OtherAccount = "other-account"
 
 // Outcome is what a call means for the money.
