@@ -9,29 +9,28 @@ import (
 
 const controlPath = "/_local/providers"
 
-// counted is a payment by its provider's count, in the units of its API.
-type counted struct {
-	Order    string `json:"order"`
-	Currency string `json:"currency"`
-	Paid     int64  `json:"paid"`
-	Back     int64  `json:"back"`
-	Waits    int64  `json:"waits"`   // what was accepted and is not back yet
-	Refunds  int    `json:"refunds"` // that did not fail
-	Failed   int    `json:"failed"`
-	Calls    int    `json:"calls"` // that named it
+// control is how a provider behaves.
+type control struct {
+	Refuse      string  `json:"refuse"`      // the code with which it refuses; "" if it does not
+	Balance     *int64  `json:"balance"`     // what it can give back; nil is any amount
+	Silent      bool    `json:"silent"`      // it notifies of nothing
+	LoseAnswers float64 `json:"loseAnswers"` // the share of answers that do not arrive, also the API's
+	FailLater   bool    `json:"failLater"`   // what it accepts from now on fails later
+	Generous    bool    `json:"generous"`    // it gives back again what the shop asks for under another id
+	Error       int     `json:"error"`       // the status with which it answers without a look; 0 if it does not
 }
 
-func count(of *payment) counted {
-	c := counted{Order: of.Order, Currency: of.Currency, Paid: of.Paid, Calls: of.Calls, Refunds: len(of.Refunds)}
+// count is a payment by its provider's count, in the units of its API: what waits was accepted and is not back yet, refunds did
+// not fail, and calls named it.
+func count(of *payment) map[string]int64 {
+	c := map[string]int64{"paid": of.Paid, "back": 0, "waits": 0, "refunds": 0, "failed": 0, "calls": of.Calls}
 	for _, r := range of.Refunds {
-		switch r.State {
-		case failed:
-			c.Refunds, c.Failed = c.Refunds-1, c.Failed+1
-		case pending:
-			c.Waits += r.Amount
-		case succeeded:
-			c.Back += r.Amount
+		if r.State == failed {
+			c["failed"]++
+			continue
 		}
+		c["refunds"]++
+		c[map[state]string{pending: "waits", succeeded: "back"}[r.State]] += r.Amount
 	}
 	return c
 }
@@ -40,13 +39,13 @@ func count(of *payment) counted {
 func (p *Providers) show(w http.ResponseWriter, _ *http.Request) {
 	type shown struct {
 		control
-		Payments map[string]counted `json:"payments"`
+		Payments map[string]map[string]int64 `json:"payments"`
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := map[string]shown{}
 	for name, c := range p.controls {
-		all[name] = shown{*c, map[string]counted{}}
+		all[name] = shown{*c, map[string]map[string]int64{}}
 	}
 	for _, of := range p.kept.Payments {
 		all[of.Provider].Payments[of.Reference] = count(of)
@@ -55,41 +54,38 @@ func (p *Providers) show(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(all)
 }
 
-// set changes how a provider behaves; what the body leaves out stays.
+// set changes how a provider behaves; what the body leaves out stays. No refund of Alipay fails later: what a bank returns
+// is paid into the buyer's balance.
 func (p *Providers) set(w http.ResponseWriter, r *http.Request) {
+	body, _ := readAgain(r)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c, known := p.controls[r.PathValue("provider")]
-	if !known {
+	name := r.PathValue("provider")
+	if p.controls[name] == nil {
 		http.NotFound(w, r)
 		return
 	}
-	next := *c
-	read := json.NewDecoder(r.Body)
-	read.DisallowUnknownFields()
-	switch err := read.Decode(&next); {
-	case err != nil || next.LoseAnswers < 0 || next.LoseAnswers > 1 || next.Error != 0 && (next.Error < 400 || next.Error > 599):
-		http.Error(w, `the body must be as {"refuse":"code","balance":100,"silent":true,"loseAnswers":0.5,"failLater":true,"generous":true,"error":500}`, http.StatusBadRequest)
-	case next.FailLater && r.PathValue("provider") == webhook.Alipay:
-		http.Error(w, "no refund of Alipay fails later: what a bank returns is paid into the buyer's balance", http.StatusBadRequest)
-	default:
-		*c = next
+	next := *p.controls[name]
+	if !strictly(body, &next) || next.LoseAnswers < 0 || next.LoseAnswers > 1 || next.FailLater && name == webhook.Alipay ||
+		next.Error != 0 && (next.Error < 400 || next.Error > 599) {
+		http.Error(w, "it cannot behave so: HTTP.md says what can be set", http.StatusBadRequest)
+		return
 	}
+	*p.controls[name] = next
 }
 
 // giveByHand gives back as a person does on the provider's pages.
 func (p *Providers) giveByHand(w http.ResponseWriter, r *http.Request) {
 	var asked struct{ Back int64 }
+	_ = json.NewDecoder(r.Body).Decode(&asked)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of := p.kept.Payments[r.PathValue("provider")+"/"+r.PathValue("reference")]
-	switch err := json.NewDecoder(r.Body).Decode(&asked); {
-	case err != nil || asked.Back < 1:
-		http.Error(w, `the body must be as {"back":100}, in the units of the provider's API`, http.StatusBadRequest)
+	switch {
 	case of == nil:
 		http.NotFound(w, r)
-	case asked.Back > of.rest() || !p.controls[of.Provider].spend(asked.Back):
-		http.Error(w, "so much is not left", http.StatusConflict)
+	case asked.Back < 1 || asked.Back > of.rest(false) || !p.controls[of.Provider].spend(asked.Back):
+		http.Error(w, "so much cannot go back", http.StatusConflict)
 	default:
 		p.add(of, "", asked.Back, succeeded)
 	}

@@ -1,158 +1,90 @@
 package providers
 
 import (
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"flashsale/functions/refund/provider"
 	"flashsale/infra/kit/client/webhook"
 )
 
 // world is the providers with a payment of 899.00 CNY each, a shop, and the API, which notes the notifications it gets.
 type world struct {
-	t       *testing.T
-	p       *Providers
-	at      string
-	now     time.Time
-	heard   map[string][]string // by provider
-	busy    bool                // the API
-	typo    string              // at the end of the shop's keys; of those that sign, another one
-	private map[string]*rsa.PrivateKey
+	t     *testing.T
+	p     *Providers
+	now   time.Time
+	shop  map[string]provider.Provider
+	heard map[string][]string // by provider
+	busy  bool                // the API
 }
 
 var references = map[string]string{"stripe": "pi_1", "wechat-pay": "4200000000523415642750058497", "alipay": "2026000000523415642750058497", "adyen": "DMPN6PZWKMPR6SV5"}
 
-var names = []string{"adyen", "alipay", "stripe", "wechat-pay"}
-
 func begin(t *testing.T) *world {
-	w := &world{t: t, now: time.Now(), heard: map[string][]string{}, private: map[string]*rsa.PrivateKey{}}
+	w := &world{t: t, now: time.Now(), heard: map[string][]string{}}
 	api := httptest.NewServer(nil)
 	t.Cleanup(api.Close)
-	w.open(Options{
-		API: api.URL, Secrets: webhook.LocalSecrets, Path: filepath.Join(t.TempDir(), "kept"), Log: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { return w.now },
-	})
+	w.open(Options{API: api.URL, Secrets: webhook.LocalSecrets, Path: filepath.Join(t.TempDir(), "kept"), Now: func() time.Time { return w.now }})
 	api.Config.Handler = w.p.Observe(http.HandlerFunc(func(a http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		provider := strings.TrimPrefix(r.URL.Path, "/payments/")
-		w.heard[provider] = append(w.heard[provider], string(body))
+		name := strings.TrimPrefix(r.URL.Path, "/payments/")
+		w.heard[name] = append(w.heard[name], string(body))
 		if w.busy {
 			a.WriteHeader(http.StatusServiceUnavailable)
-		} else if provider == webhook.Alipay {
-			fmt.Fprint(a, "success")
 		}
 	}))
-	for provider, reference := range references {
+	for name, reference := range references {
 		paid := webhook.Payment{SaleID: "moutai", OrderID: "523415642750058497", PaymentID: reference, Amount: 89900, Currency: "CNY"}
-		r, err := paid.Request(t.Context(), api.URL, provider, webhook.LocalSecrets[provider], w.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.send(r)
-	}
-	var keys map[string]struct{ PrivateKey []byte }
-	_ = json.Unmarshal([]byte(webhook.LocalRefundKeys), &keys)
-	for _, provider := range []string{webhook.WeChatPay, webhook.Alipay} {
-		key, _ := x509.ParsePKCS8PrivateKey(keys[provider].PrivateKey)
-		w.private[provider] = key.(*rsa.PrivateKey)
+		r, _ := paid.Request(t.Context(), api.URL, name, webhook.LocalSecrets[name], w.now)
+		api.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	clear(w.heard)
 	return w
 }
 
-func (w *world) key(provider string) *rsa.PrivateKey {
-	if w.typo != "" {
-		return webhook.LocalKey()
-	}
-	return w.private[provider]
-}
-
 func (w *world) open(o Options) {
-	p, err := Open(o)
-	if err != nil {
+	var err error
+	if w.p, err = Open(o); err != nil {
 		w.t.Fatal(err)
 	}
-	server := httptest.NewServer(p)
+	w.trust(webhook.LocalRefundKeys)
+}
+
+// trust makes a shop that asks with these keys.
+func (w *world) trust(keys string) {
+	server := httptest.NewServer(w.p)
 	w.t.Cleanup(server.Close)
-	w.p, w.at = p, server.URL
+	shop, wrong, err := provider.FromSecret(keys, provider.Options{BaseURL: server.URL, Now: w.p.o.Now})
+	if w.shop = shop; err != nil || len(shop) != len(references) {
+		w.t.Fatal(wrong, err)
+	}
 }
 
-// send returns status and body, or -1 if the answer is lost.
-func (w *world) send(r *http.Request) (int, string) {
-	a, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
-	if err != nil {
-		return -1, ""
-	}
-	defer a.Body.Close()
-	body, err := io.ReadAll(a.Body)
-	if err != nil || a.StatusCode == http.StatusBadGateway {
-		return -1, ""
-	}
-	return a.StatusCode, string(body)
-}
+var outcomes = map[provider.Outcome]string{provider.Unknown: "unknown", provider.Accepted: "accepted", provider.Refused: "refused", provider.Halted: "halted"}
 
-// ask asks for a refund of so many hundredths, or for what became of it if they are 0.
-func (w *world) ask(provider, id string, amount int) string {
-	w.t.Helper()
-	now, payment := w.now, references[provider]
-	method, path, body, headers := "POST", "", "", map[string]string{"Content-Type": "application/json", "Accept": "application/json"}
-	switch provider {
-	case webhook.Stripe:
-		path, body = "/v1/refunds", fmt.Sprintf("payment_intent=%s&amount=%d&metadata%%5Bflashsale%%5D=%s", payment, amount, id)
-		headers["Content-Type"], headers["Authorization"] = "application/x-www-form-urlencoded", "Bearer rk_test_localFlashsaleRefunds"+w.typo
-		if amount == 0 {
-			method, path, body = "GET", path+"?payment_intent="+payment, ""
-		}
-	case webhook.WeChatPay:
-		path = "/v3/refund/domestic/refunds"
-		body = fmt.Sprintf(`{"transaction_id":%q,"out_refund_no":%q,"amount":{"refund":%d,"total":89900,"currency":"CNY"}}`, payment, id, amount)
-		if amount == 0 {
-			method, path, body = "GET", path+"/"+id, ""
-		}
-		signature := webhook.RSASignature(w.key(provider), fmt.Sprintf("%s\n%s\n%d\nnonce\n%s\n", method, path, now.Unix(), body))
-		headers["Authorization"] = fmt.Sprintf(`WECHATPAY2-SHA256-RSA2048 mchid="1900000109",nonce_str="nonce",signature="%s",timestamp="%d",serial_no="%s"`,
-			signature, now.Unix(), w.p.keys.WeChatPay.Serial)
-		headers["Wechatpay-Serial"] = "PUB_KEY_ID_0119000001092026010100000000000001"
-	case webhook.Alipay:
-		method, of := "alipay.trade.refund", fmt.Sprintf(`{"trade_no":%q,"refund_amount":"%d.%02d","out_request_no":%q}`, payment, amount/100, amount%100, id)
-		if amount == 0 {
-			method, of = "alipay.trade.fastpay.refund.query", fmt.Sprintf(`{"trade_no":%q,"out_request_no":%q}`, payment, id)
-		}
-		fields := map[string]string{
-			"app_id": "2021000000000001", "method": method, "charset": "utf-8", "sign_type": "RSA2", "version": "1.0", "biz_content": of,
-			"timestamp": now.In(time.FixedZone("", 8*60*60)).Format(time.DateTime),
-		}
-		path, body = "/gateway.do", webhook.AlipayForm(fields, webhook.RSASignature(w.key(provider), webhook.AlipayText(fields)))
-		headers["Content-Type"] = "application/x-www-form-urlencoded;charset=utf-8"
-	case webhook.Adyen:
-		path, body = "/v71/payments/"+payment+"/reversals", fmt.Sprintf(`{"merchantAccount":"LocalShop","reference":%q}`, fmt.Sprint(id, amount/89900))
-		headers["X-API-Key"] = "local-adyen-api-key-for-refunds" + w.typo
+// ask asks for a refund. Adyen, which is told no amount, is asked for another payment's if it is not the whole.
+func (w *world) ask(name, id string, amount int64) string {
+	reference := references[name]
+	if name == webhook.Adyen && amount != 89900 {
+		reference = "OTHER"
 	}
-	r, _ := http.NewRequestWithContext(w.t.Context(), method, w.at+"/"+provider+path, strings.NewReader(body))
-	for name, value := range headers {
-		r.Header.Set(name, value)
-	}
-	r.Header.Set("Idempotency-Key", id)
-	status, answer := w.send(r)
-	return fmt.Sprint(status, " ", answer)
+	a := w.shop[name].Send(w.t.Context(), provider.Request{ID: id, Reference: reference, Amount: amount, Currency: "CNY"})
+	return outcomes[a.Outcome] + " " + a.Code
 }
 
 // set controls a provider.
-func (w *world) set(provider, how string) {
-	w.t.Helper()
-	r, _ := http.NewRequestWithContext(w.t.Context(), "POST", w.at+controlPath+"/"+provider, strings.NewReader(how))
-	if status, answer := w.send(r); status != http.StatusOK {
-		w.t.Fatalf("set %s: %d %s", how, status, answer)
+func (w *world) set(name, how string) {
+	a := httptest.NewRecorder()
+	if w.p.ServeHTTP(a, httptest.NewRequest("POST", controlPath+"/"+name, strings.NewReader(how))); a.Code != http.StatusOK {
+		w.t.Fatalf("set %s: %d %s", how, a.Code, a.Body)
 	}
 }
 
@@ -164,127 +96,120 @@ func (w *world) wait() {
 	}
 }
 
-// expect compares the count of a provider's payment.
-func (w *world) expect(provider string, want counted) {
+// expect lets time pass and compares the count of a provider's payment: what is back and what waits, and refunds.
+func (w *world) expect(name string, back, waits, refunds, failed int64) {
 	w.t.Helper()
-	got := count(w.p.kept.Payments[provider+"/"+references[provider]])
-	want.Order, want.Currency, want.Calls, want.Paid = got.Order, got.Currency, got.Calls, 89900
-	if got != want {
-		w.t.Errorf("%s counts %+v, want %+v", provider, got, want)
+	w.wait()
+	got, want := count(w.p.kept.Payments[name+"/"+references[name]]), map[string]int64{"paid": 89900, "back": back, "waits": waits, "refunds": refunds, "failed": failed}
+	if delete(got, "calls"); fmt.Sprint(got) != fmt.Sprint(want) {
+		w.t.Errorf("%s counts %v, want %v", name, got, want)
 	}
 }
 
 func (w *world) says(what, got, want string) {
 	w.t.Helper()
-	if !strings.Contains(got, want) {
-		w.t.Errorf("%s: %s, want %s", what, got, want)
+	if !strings.HasPrefix(got, want) {
+		w.t.Errorf("%s: %q, want %q", what, got, want)
 	}
 }
 
 func TestAPaymentGoesBackOnceAndWhole(t *testing.T) {
 	w := begin(t)
-	for provider, want := range map[string]struct{ first, again, other, more string }{
-		"stripe":     {`200 {"amount":89900,`, `200 {"amount":89900,`, "idempotency_error", "charge_already_refunded"},
-		"wechat-pay": {`"status":"PROCESSING"`, `"status":"SUCCESS"`, "INVALID_REQUEST", "INVALID_REQUEST"},
-		"alipay":     {`"fund_change":"Y"`, `"fund_change":"N"`, "ACQ.DISCORDANT_REPEAT_REQUEST", "ACQ.TRADE_HAS_CLOSE"},
-		"adyen":      {`"status":"received"`, `"status":"received"`, `"errorCode":"704"`, `"status":"received"`},
+	failed := map[string]int64{webhook.Adyen: 1} // which receives any reversal
+	for name, want := range map[string]struct{ other, more string }{
+		"stripe":     {"unknown idempotency_error", "refused charge_already_refunded"},
+		"wechat-pay": {"unknown not-its-answer", "refused INVALID_REQUEST"},
+		"alipay":     {"unknown ACQ.DISCORDANT_REPEAT_REQUEST", "refused ACQ.TRADE_HAS_CLOSE"},
+		"adyen":      {"unknown 704", "accepted"},
 	} {
-		w.says(provider+" first", w.ask(provider, "a", 89900), want.first)
+		w.says(name+" first", w.ask(name, "a", 89900), "accepted")
 		w.wait()
-		w.says(provider+" again", w.ask(provider, "a", 89900), want.again)
-		w.says(provider+" with other parameters", w.ask(provider, "a", 100), want.other)
-		if provider != webhook.Adyen {
-			w.says(provider+" asked", w.ask(provider, "a", 0), "89")
-		}
-		w.says(provider+" under another id", w.ask(provider, "b", 89900), want.more)
-		w.wait()
-		w.expect(provider, counted{Back: 89900, Refunds: 1, Failed: map[string]int{"adyen": 1}[provider]})
+		w.says(name+" again", w.ask(name, "a", 89900), "accepted")
+		w.says(name+" with other parameters", w.ask(name, "a", 100), want.other)
+		w.says(name+" under another id", w.ask(name, "b", 89900), want.more)
+		w.expect(name, 89900, 0, 1, failed[name])
 	}
 	if err := w.p.Save(); err != nil {
 		t.Fatal(err)
 	}
 	w.open(w.p.o)
-	for _, provider := range names {
-		w.ask(provider, "a", 89900)
-		w.ask(provider, "c", 89900)
-		w.wait()
-		w.expect(provider, counted{Back: 89900, Refunds: 1, Failed: map[string]int{"adyen": 2}[provider]})
-	}
-}
-
-// What is wrong with a secret, PayFunction says.
-func TestSecretsThatCannotBeReadStopNothing(t *testing.T) {
-	if _, err := Open(Options{Path: filepath.Join(t.TempDir(), "kept"), Secrets: map[string]string{"adyen": "{", "wechat-pay": ""}}); err != nil {
-		t.Error(err)
+	for name := range references {
+		w.ask(name, "a", 89900)
+		w.ask(name, "c", 89900)
+		w.expect(name, 89900, 0, 1, 2*failed[name])
 	}
 }
 
 func TestALostAnswerHasMovedTheMoney(t *testing.T) {
 	w := begin(t)
-	for _, provider := range names {
-		w.set(provider, `{"loseAnswers":1}`)
+	for name := range references {
+		w.set(name, `{"loseAnswers":1}`)
 		for range 3 {
-			w.says(provider, w.ask(provider, "a", 89900), "-1")
+			w.says(name, w.ask(name, "a", 89900), "unknown")
 		}
-		w.wait()
-		w.set(provider, `{"loseAnswers":0,"error":500}`)
-		w.ask(provider, "b", 89900)
-		w.expect(provider, counted{Back: 89900, Refunds: 1})
+		w.set(name, `{"loseAnswers":0,"error":500}`)
+		w.ask(name, "b", 89900)
+		w.expect(name, 89900, 0, 1, 0)
 	}
 }
 
 func TestAProviderWithoutBalanceRefusesOrWaits(t *testing.T) {
 	w := begin(t)
-	for _, provider := range names {
-		w.set(provider, `{"balance":89899}`)
-		answer := w.ask(provider, "a", 89900)
-		w.wait()
-		if provider == webhook.Alipay {
-			w.says(provider, answer, "ACQ.SELLER_BALANCE_NOT_ENOUGH")
-			w.expect(provider, counted{})
+	for name := range references {
+		w.set(name, `{"balance":89899}`)
+		if answer := w.ask(name, "a", 89900); name == webhook.Alipay {
+			w.says(name, answer, "refused ACQ.SELLER_BALANCE_NOT_ENOUGH")
 			continue
 		}
-		w.expect(provider, counted{Waits: 89900, Refunds: 1})
-		w.set(provider, `{"balance":null}`)
-		w.wait()
-		w.expect(provider, counted{Back: 89900, Refunds: 1})
+		w.expect(name, 0, 89900, 1, 0)
+		w.set(name, `{"balance":null}`)
+		w.expect(name, 89900, 0, 1, 0)
 	}
 }
 
 func TestWhoIsNotTheShopGetsNothing(t *testing.T) {
 	w := begin(t)
-	for provider, want := range map[string]string{
-		"stripe": "401", "adyen": "401", "wechat-pay": "401", "alipay": `"sub_code":"isv.invalid-signature","sub_msg":"isv.invalid-signature"}}`,
+	keys := regexp.MustCompile(`"privateKey":"[^"]*"`).FindAllString(webhook.LocalRefundKeys, 2)
+	w.trust(strings.NewReplacer("_local", "_other", "local-adyen", "other", keys[0], keys[1], keys[1], keys[0]).Replace(webhook.LocalRefundKeys))
+	for name, want := range map[string]string{
+		"stripe": "invalid_request_error", "wechat-pay": "SIGN_ERROR", "alipay": "isv.invalid-signature", "adyen": "000",
 	} {
-		w.typo = "x"
-		w.says(provider, w.ask(provider, "a", 89900), want)
-		w.typo = ""
-		w.set(provider, `{"refuse":"NOT_ENOUGH"}`)
-		w.says(provider, w.ask(provider, "a", 89900), "NOT_ENOUGH")
-		w.expect(provider, counted{})
+		w.says(name, w.ask(name, "a", 89900), "halted "+want)
+		w.expect(name, 0, 0, 0, 0)
+	}
+}
+
+func TestWhatWentBackByHandDoesNotGoBackAgain(t *testing.T) {
+	w := begin(t)
+	for name, want := range map[string]string{
+		"stripe": "refused invalid_request_error", "wechat-pay": "refused INVALID_REQUEST", "alipay": "refused ACQ.REASON_TRADE_REFUND_FEE_ERR",
+		"adyen": "accepted",
+	} {
+		w.set(name+"/payments/"+references[name], `{"back":100}`)
+		w.says(name, w.ask(name, "a", 89900), want)
+		w.expect(name, 100, 0, 1, map[string]int64{webhook.Adyen: 1}[name])
 	}
 }
 
 func TestTheAPIHearsWhatBecameOfIt(t *testing.T) {
 	w := begin(t)
-	for provider, want := range map[string][]string{
+	for name, want := range map[string][]string{
 		"stripe":     {"refund.created", "charge.refunded", "refund.failed"},
 		"wechat-pay": {"REFUND.CLOSED"},
 		"alipay":     {},
 		"adyen":      {"CANCEL_OR_REFUND", "REFUND_FAILED"},
 	} {
-		if provider != webhook.Alipay {
-			w.set(provider, `{"failLater":true}`)
+		if name != webhook.Alipay {
+			w.set(name, `{"failLater":true}`)
 		}
 		w.busy = true
-		w.ask(provider, "a", 89900)
-		w.now = w.now.Add(time.Second)
-		w.p.Step(t.Context())
+		w.ask(name, "a", 89900)
+		w.wait()
 		w.busy = false
 		clear(w.heard)
 		w.wait()
-		if got := w.heard[provider]; len(got) != len(want) || slices.ContainsFunc(want, func(kind string) bool { return !strings.Contains(strings.Join(got, "\n"), kind) }) {
-			t.Errorf("%s: the API heard %q, want %q", provider, got, want)
+		if got := w.heard[name]; len(got) != len(want) || slices.ContainsFunc(want, func(kind string) bool { return !strings.Contains(strings.Join(got, "\n"), kind) }) {
+			t.Errorf("%s: the API heard %q, want %q", name, got, want)
 		}
 	}
 }

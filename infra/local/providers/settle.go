@@ -3,8 +3,8 @@ package providers
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,39 +17,36 @@ const (
 	repeat   = 2 * time.Second        // before a notification that was not accepted
 )
 
+// Run does what providers do by themselves: what they accepted succeeds or fails, and they notify.
+func (p *Providers) Run(ctx context.Context) error {
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		p.Step(ctx)
+	}
+	return nil
+}
+
 // Step does what is due now.
 func (p *Providers) Step(ctx context.Context) {
-	type news struct {
-		of     *refund
-		as     state
-		bodies []string
-	}
-	var all []news
 	p.mu.Lock()
-	for _, r := range p.open {
+	defer p.mu.Unlock()
+	for _, r := range p.refunds {
 		p.advance(r)
-		if r.State != r.Told && !p.o.Now().Before(r.again) {
-			all = append(all, news{r, r.State, p.tell(r)})
+		as, provider, isTold := r.State, r.payment.Provider, true
+		if as == r.Told || p.o.Now().Before(r.again) {
+			continue
 		}
-	}
-	p.mu.Unlock()
-	for _, n := range all {
-		provider, isTold := n.of.payment.Provider, true
-		for _, body := range n.bodies {
+		bodies := p.tell(r)
+		p.mu.Unlock()
+		for _, body := range bodies {
 			isTold = isTold && p.notify(ctx, provider, body)
 		}
 		p.mu.Lock()
-		isTold = isTold && p.random.Float64() >= p.controls[provider].LoseAnswers
-		if p.changed, n.of.again = true, p.o.Now().Add(repeat); isTold {
-			n.of.Told, n.of.again = n.as, time.Time{}
+		if isTold && rand.Float64() >= p.controls[provider].LoseAnswers {
+			r.Told = as
+		} else {
+			r.again = p.o.Now().Add(repeat)
 		}
-		p.mu.Unlock()
 	}
-	p.mu.Lock()
-	p.open = slices.DeleteFunc(p.open, func(r *refund) bool {
-		return r.State != pending && r.State == r.Told && (r.State == failed || !r.Fails)
-	})
-	p.mu.Unlock()
 }
 
 // advance brings a refund to its next state, if it is time. WeChat Pay's never fail after a success.
@@ -62,27 +59,22 @@ func (p *Providers) advance(r *refund) {
 		next = succeeded
 	case r.State == succeeded && r.Fails && r.Told == succeeded && since >= failing:
 		next = failed
-		if control.Balance != nil {
-			*control.Balance += r.Amount
-		}
+		control.spend(-r.Amount)
 	}
 	if next != r.State {
-		r.State, r.At, p.changed = next, p.o.Now(), true
+		r.State, r.At = next, p.o.Now()
 	}
 }
 
-// tell are the notifications of a refund's state, which may be none.
+// tell are the notifications of a refund's state. Alipay's 电脑网站支付 sends none of a whole payment that goes back.
 func (p *Providers) tell(r *refund) []string {
-	provider := r.payment.Provider
-	switch {
-	case p.controls[provider].Silent, r.State == pending && provider != webhook.Stripe:
+	switch provider := r.payment.Provider; {
+	case p.controls[provider].Silent, provider == webhook.Alipay, r.State == pending && provider != webhook.Stripe:
 		return nil
 	case provider == webhook.WeChatPay:
-		return p.tellWeChatPay(r)
-	case provider == webhook.Alipay:
-		return p.tellAlipay(r)
+		return []string{p.tellWeChatPay(r)}
 	case provider == webhook.Adyen:
-		return p.tellAdyen(r)
+		return []string{p.tellAdyen(r)}
 	}
 	return tellStripe(r)
 }
@@ -90,25 +82,15 @@ func (p *Providers) tell(r *refund) []string {
 // notify sends a signed notification and reports whether it was accepted.
 func (p *Providers) notify(ctx context.Context, provider, body string) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.o.API+"/payments/"+provider, strings.NewReader(body))
-	if err != nil {
+	if err != nil || (webhook.Payment{}).Sign(r.Header, provider, p.o.Secrets[provider], []byte(body), p.o.Now()) != nil {
 		return false
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if provider == webhook.Alipay {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
-	}
-	if err := (webhook.Payment{}).Sign(r.Header, provider, p.o.Secrets[provider], []byte(body), p.o.Now()); err != nil {
-		return false
-	}
 	a, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return false
 	}
 	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
-	isTaken := err == nil && webhook.IsAccepted(provider, a.StatusCode, text)
-	if !isTaken {
-		p.o.Log.Info("the notification of a refund is not accepted", "provider", provider, "status", a.StatusCode, "answer", string(text))
-	}
-	return isTaken
+	return err == nil && webhook.IsAccepted(provider, a.StatusCode, text)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -70,7 +69,7 @@ var nonces = regexp.MustCompile(`nonce_str="(\w+)"`)
 func TestProvidersLibrariesAndRefundFunctionAskForTheSameRefund(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	p, err := providers.Open(providers.Options{
-		Secrets: webhook.LocalSecrets, Path: filepath.Join(t.TempDir(), "kept"), Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+		Secrets: webhook.LocalSecrets, Path: filepath.Join(t.TempDir(), "kept"), Now: func() time.Time { return now },
 	})
 	if err != nil {
 		t.Fatal(err)
