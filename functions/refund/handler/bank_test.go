@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,88 +22,84 @@ type bank struct {
 	t       *testing.T
 	account string
 	took    time.Duration
-	// script says what becomes of the call of that number, of that payment; nil is well.
+	// script says what becomes of the call of that number, of that payment.
 	script func(n int, reference string) how
 
-	mu     sync.Mutex
-	n, now int
-	most   int            // calls at once
-	ids    map[string]int // requests by id
-	done   map[string]bool
-	back   map[string]int64 // by the payment's reference
-	at     []time.Time
-	asked  int
+	mu    sync.Mutex
+	n     int
+	under map[string]bool   // calls that are under way, by reference
+	most  int               // calls at once
+	ids   map[string]int    // requests by id
+	back  map[string]string // the id under which a payment went back, by its reference
+	at    []time.Time
+	asked int
 }
 
+// how is what becomes of a call. There are more codes of refusals: what begins with refuses.
 type how string
 
 const (
 	well, lost, cut, hangs, busy, refuses, halts, panics how = "", "lost", "cut", "hangs", "busy", "refuses", "halts", "panics"
 )
 
+// first is the script of so many calls that go the same way, before all is well.
+func first(calls int, as how) func(int, string) how {
+	return func(n int, _ string) how { return map[bool]how{true: as}[n <= calls] }
+}
+
 const amount = 1499
 
 func (b *bank) Account() string { return cmp.Or(b.account, "live") }
 
-func (b *bank) begin(reference string) (as how) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.n++
-	b.now++
-	b.most = max(b.most, b.now)
-	b.at = append(b.at, time.Now())
-	if b.script != nil {
-		as = b.script(b.n, reference)
-	}
-	return as
-}
-
 func (b *bank) Send(ctx context.Context, r provider.Request) provider.Answer {
-	as := b.begin(r.Reference)
+	b.mu.Lock()
+	if b.n, b.at = b.n+1, append(b.at, time.Now()); b.under[r.Reference] {
+		b.t.Errorf("two calls at once of %s", r.Reference)
+	}
+	b.under[r.Reference] = true
+	b.most = max(b.most, len(b.under))
+	as := b.script(b.n, r.Reference)
+	b.mu.Unlock()
 	time.Sleep(b.took)
 	if as == hangs {
-		select {
-		case <-ctx.Done():
-		case <-time.After(30 * time.Second):
-		}
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		<-ctx.Done()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.now--
+	delete(b.under, r.Reference)
 	if b.ids[r.ID]++; r.Amount != amount || r.Currency != "CNY" {
 		b.t.Errorf("asked to give back %d %s of %d CNY", r.Amount, r.Currency, amount)
 	}
-	accepted := provider.Answer{Outcome: provider.Accepted, Refund: "re_" + r.ID}
-	switch code := string(as); as {
-	case refuses, refuses + "0", refuses + "1", refuses + "2", refuses + "3", refuses + "4":
-		if !b.done[r.ID] {
-			return provider.Answer{Outcome: provider.Refused, Code: code, Words: "not now"}
-		}
-	case busy:
-		return provider.Answer{Outcome: provider.Busy, Code: code, Wait: 3 * time.Second}
-	case halts:
-		return provider.Answer{Outcome: provider.Halted, Code: code, Words: "the key may not refund"}
-	case panics:
+	a, id := provider.Answer{Code: string(as)}, b.back[r.Reference]
+	switch {
+	case as == panics:
 		panic("a bug")
-	case cut, hangs:
-		return provider.Answer{Code: code}
+	case as == cut, as == hangs:
+		return a
+	case as == busy:
+		a.Outcome, a.Wait = provider.Busy, 3*time.Second
+		return a
+	case as == halts:
+		a.Outcome, a.Words = provider.Halted, "the key may not refund"
+		return a
+	case strings.HasPrefix(string(as), string(refuses)) && id != r.ID:
+		a.Outcome, a.Words = provider.Refused, "not now"
+		return a
+	case id != "" && id != r.ID:
+		b.t.Errorf("%s is given back twice", r.Reference)
 	}
-	if !b.done[r.ID] {
-		if b.back[r.Reference] += r.Amount; b.back[r.Reference] > amount {
-			b.t.Errorf("%s is given back twice: %d of %d", r.Reference, b.back[r.Reference], amount)
-		}
-		b.done[r.ID] = true
+	if b.back[r.Reference] = r.ID; as == lost {
+		return a
 	}
-	if as == lost {
-		return provider.Answer{Code: string(as)}
-	}
-	return accepted
+	return provider.Answer{Outcome: provider.Accepted, Refund: "re_" + r.ID}
 }
 
 func (b *bank) Ask(_ context.Context, r provider.Request) provider.Answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.asked++; !b.done[r.ID] {
+	if b.asked++; b.back[r.Reference] != r.ID {
 		return provider.Answer{Outcome: provider.Absent}
 	}
 	return provider.Answer{Outcome: provider.Accepted, Refund: "re_" + r.ID}
@@ -124,11 +121,18 @@ func in(t *testing.T, test func(w *world)) {
 			Scheduled: testledger.Scheduled{World: tw}, banks: map[string]*bank{}, keys: map[string]provider.Provider{},
 		}
 		for _, name := range []string{"stripe", "wechat-pay", "alipay", "adyen"} {
-			b := &bank{t: t, ids: map[string]int{}, done: map[string]bool{}, back: map[string]int64{}}
+			b := &bank{t: t, script: first(0, well), under: map[string]bool{}, ids: map[string]int{}, back: map[string]string{}}
 			w.banks[name], w.keys[name] = b, b
 		}
 		test(w)
 	})
+}
+
+func (w *world) must(err error) {
+	w.T.Helper()
+	if err != nil {
+		w.T.Fatal(err)
+	}
 }
 
 // due makes that many refunds due, of payments of orders that nobody knows, with references from first on.
@@ -136,26 +140,28 @@ func (w *world) due(name string, first, n int) {
 	w.T.Helper()
 	for i := range n {
 		p := sale.Payment{Provider: name, Reference: fmt.Sprintf("p%03d", first+i), Amount: amount, Currency: "CNY"}
-		if _, err := w.Ledger().Pay(w.T.Context(), p); err != nil {
-			w.T.Fatal(err)
-		}
+		_, err := w.Ledger().Pay(w.T.Context(), p)
+		w.must(err)
 	}
 }
 
 // press begins a sending of what is due, at most that many.
-func (w *world) press(id string, count int64, scope ...sale.SendingScope) string {
+func (w *world) press(id string, count int64, payments ...sale.SalePayment) string {
 	w.T.Helper()
 	time.Sleep(time.Second)
 	s := sale.Sending{
 		ID: sale.SendingID(time.Now(), id), AsOf: time.Now(), Count: count, Sums: map[string]int64{"CNY": count * amount},
-		Author: sale.Author{Actor: "ann", Note: "recalled"},
+		Author: sale.Author{Actor: "ann", Note: "recalled"}, Scope: sale.SendingScope{Payments: payments},
 	}
-	for _, s.Scope = range scope {
-	}
-	if _, _, err := w.Ledger().BeginSending(w.T.Context(), s); err != nil {
-		w.T.Fatal(err)
-	}
+	_, _, err := w.Ledger().BeginSending(w.T.Context(), s)
+	w.must(err)
 	return s.ID
+}
+
+func (w *world) stop(id string) {
+	w.T.Helper()
+	_, _, err := w.Ledger().StopSending(w.T.Context(), id, "bob")
+	w.must(err)
 }
 
 func (w *world) handler() *Handler {
@@ -177,9 +183,7 @@ func (w *world) run() (Answer, error) {
 func (w *world) sending(id string) sale.Sending {
 	w.T.Helper()
 	s, err := w.Ledger().Sending(w.T.Context(), id)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	w.must(err)
 	return s
 }
 
@@ -198,33 +202,29 @@ func (w *world) finish(id string) sale.Sending {
 	return sale.Sending{}
 }
 
-// sent returns what is known of the refunds of unknown orders, by payment.
+// sent returns what is known of the refunds, which are of unknown orders, by payment.
 func (w *world) sent() map[string]sale.Sent {
 	w.T.Helper()
+	page, err := w.Ledger().SendingPage(w.T.Context(), &sale.Sending{}, 100)
+	w.must(err)
 	all := map[string]sale.Sent{}
-	for s := (sale.Sending{}); ; {
-		page, err := w.Ledger().SendingPage(w.T.Context(), &s, 100)
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		for _, r := range page.Refunds {
-			all[r.Payment] = r.Sent
-		}
-		if s.SaleID, s.After = page.SaleID, page.After; page.IsLast {
-			return all
-		}
+	for _, r := range page.Refunds {
+		all[r.Payment] = r.Sent
 	}
+	return all
 }
 
 // agree fails unless what is known of each refund is what its bank has done.
 func (w *world) agree() (accepted int) {
 	w.T.Helper()
 	for payment, sent := range w.sent() {
-		name, reference := sale.ProviderOf(payment), payment[len(sale.ProviderOf(payment))+1:]
-		back := w.banks[name].back[reference]
-		if is := sent.State == sale.SentAccepted; is != (back == amount) || sent.State == sale.SentUnknown {
-			w.T.Errorf("%s: the bank gave back %d, and it is said to be %+v", payment, back, sent)
-		} else if is {
+		name, reference, _ := strings.Cut(payment, "#")
+		id := w.banks[name].back[reference]
+		is := sent.State == sale.SentAccepted
+		if is != (id != "") || sent.State == sale.SentUnknown {
+			w.T.Errorf("%s: the bank gave back under %q, and it is said to be %+v", payment, id, sent)
+		}
+		if is {
 			accepted++
 		}
 	}

@@ -50,17 +50,11 @@ func TestAStopHoldsWithinSeconds(t *testing.T) {
 		b := w.banks["stripe"]
 		b.took = 2 * time.Second
 		id := w.press("p1", 60)
-		time.AfterFunc(1500*time.Millisecond, func() {
-			if _, _, err := w.Ledger().StopSending(w.T.Context(), id, "bob"); err != nil {
-				t.Error(err)
-			}
-		})
+		time.AfterFunc(1500*time.Millisecond, func() { w.stop(id) })
 		began := time.Now()
-		if _, err := w.run(); err != nil || w.agree() != b.n {
-			t.Errorf("got %v, and %d calls", err, b.n)
-		}
-		if last := b.at[b.n-1].Sub(began); last > 1500*time.Millisecond+fresh {
-			t.Errorf("the last of %d calls began %v after a stop at 1.5 s", b.n, last)
+		_, err := w.run()
+		if last := b.at[b.n-1].Sub(began); err != nil || w.agree() != b.n || last > 1500*time.Millisecond+fresh {
+			t.Errorf("got %v, and the last of %d calls began %v after a stop at 1.5 s", err, b.n, last)
 		}
 	})
 }
@@ -119,7 +113,7 @@ func TestTheNextPressAsksAgainForWhatWasRefused(t *testing.T) {
 	for name, ids := range map[string]int{"stripe": 2, "wechat-pay": 1, "alipay": 1, "adyen": 2} {
 		in(t, func(w *world) {
 			b := w.banks[name]
-			b.script = func(n int, _ string) how { return map[int]how{1: refuses}[n] }
+			b.script = first(1, refuses)
 			w.due(name, 0, 1)
 			w.finish(w.press("p1", 1))
 			if _, _ = w.run(); b.n != 1 {
@@ -136,13 +130,11 @@ func TestTheNextPressAsksAgainForWhatWasRefused(t *testing.T) {
 func TestThePressAfterAStopAnswersForWhatWasUnderWay(t *testing.T) {
 	in(t, func(w *world) {
 		b := w.banks["wechat-pay"]
-		b.script = func(n int, _ string) how { return map[bool]how{true: lost}[n <= 2] }
+		b.script = first(2, lost)
 		w.due("wechat-pay", 0, 3)
 		id := w.press("p1", 2)
 		_, _ = w.run()
-		if _, _, err := w.Ledger().StopSending(w.T.Context(), id, "bob"); err != nil {
-			t.Error(err)
-		}
+		w.stop(id)
 		if s := w.finish(w.press("p2", 3)); s.Taken != 3 || w.agree() != 3 {
 			t.Errorf("got %+v, want that it took all 3", s)
 		}
@@ -155,8 +147,8 @@ func TestAProviderThatCannotBeUsedIsHaltedAndOthersGoOn(t *testing.T) {
 		code  string
 		calls int // at most
 	}{
-		"the key is wrong":        {func(_ *world, b *bank) { b.script = func(int, string) how { return halts } }, "halts", atOnce},
-		"one refusal of all":      {func(_ *world, b *bank) { b.script = func(int, string) how { return refuses } }, "refuses", maxRefusals + atOnce - 1},
+		"the key is wrong":        {func(_ *world, b *bank) { b.script = first(1000, halts) }, "halts", atOnce},
+		"one refusal of all":      {func(_ *world, b *bank) { b.script = first(1000, refuses) }, "refuses", maxRefusals + atOnce - 1},
 		"no key":                  {func(w *world, _ *bank) { delete(w.keys, "stripe") }, "no-key", 0},
 		"settings without a host": {func(w *world, _ *bank) { w.wrong = map[string]error{"stripe": errors.New("no prefix")} }, "wrong-key-settings", 0},
 	} {
@@ -209,7 +201,7 @@ func TestWhatIsRefusedInEachPressHoldsUpNoOthersForEver(t *testing.T) {
 func TestAnIDMeansNothingAtAnotherAccount(t *testing.T) {
 	in(t, func(w *world) {
 		b := w.banks["stripe"]
-		b.script = func(n int, _ string) how { return map[int]how{1: lost}[n] }
+		b.script = first(1, lost)
 		w.due("stripe", 0, 1)
 		id := w.press("p1", 1)
 		_, _ = w.run()
@@ -235,14 +227,14 @@ func TestAnIDMeansNothingAtAnotherAccount(t *testing.T) {
 // A provider that does not answer costs each run half a minute, and nobody else's turn; payments that get no answer
 // hold up no others.
 func TestAProviderThatHangsHoldsUpNoOtherSending(t *testing.T) {
-	for _, scope := range []sale.SendingScope{{}, named("alipay", 30)} {
+	for _, payments := range [][]sale.SalePayment{nil, named("alipay", 30)} {
 		in(t, func(w *world) {
 			b, until := w.banks["alipay"], "p999"
 			b.script = func(_ int, reference string) how { return map[bool]how{true: hangs}[reference < until] }
 			w.due("alipay", 0, 30)
 			w.due("stripe", 0, 30)
-			first := w.press("p1", 30, scope)
-			second := w.press("p2", 20, named("stripe", 20))
+			first := w.press("p1", 30, payments...)
+			second := w.press("p2", 20, named("stripe", 20)...)
 			for _, step := range []struct {
 				until string
 				runs  int
@@ -270,8 +262,8 @@ func TestAPageOfASlowProviderThatTakesAWholeRunHoldsUpNoOtherSending(t *testing.
 		w.banks["alipay"].took = 20 * time.Second
 		w.due("alipay", 0, 100)
 		w.due("stripe", 0, 20)
-		w.press("p1", 100, named("alipay", 100))
-		w.press("p2", 20, named("stripe", 20))
+		w.press("p1", 100, named("alipay", 100)...)
+		w.press("p2", 20, named("stripe", 20)...)
 		for range 2 {
 			_, _ = w.run()
 		}
@@ -284,7 +276,7 @@ func TestAPageOfASlowProviderThatTakesAWholeRunHoldsUpNoOtherSending(t *testing.
 func TestABusyProviderIsLeftAloneAsLongAsItSays(t *testing.T) {
 	in(t, func(w *world) {
 		b := w.banks["stripe"]
-		b.script = func(n int, _ string) how { return map[int]how{1: busy}[n] }
+		b.script = first(1, busy)
 		w.due("stripe", 0, 10)
 		w.finish(w.press("p1", 10))
 		if pause := b.at[atOnce].Sub(b.at[0]); pause < 3*time.Second || w.agree() != 10 || b.n != 11 {
@@ -293,11 +285,11 @@ func TestABusyProviderIsLeftAloneAsLongAsItSays(t *testing.T) {
 	})
 }
 
-func named(provider string, n int) (s sale.SendingScope) {
+func named(provider string, n int) (all []sale.SalePayment) {
 	for i := range n {
-		s.Payments = append(s.Payments, sale.SalePayment{Payment: fmt.Sprintf("%s#p%03d", provider, i)})
+		all = append(all, sale.SalePayment{Payment: fmt.Sprintf("%s#p%03d", provider, i)})
 	}
-	return s
+	return all
 }
 
 func TestRunsThatOverlapGiveBackOnce(t *testing.T) {
@@ -380,14 +372,13 @@ func TestARunThatDiesAnywhereLosesAndRepeatsNothing(t *testing.T) {
 					id := w.press("p1", 4)
 					for i, last := range []int64{at, 2 + random.Int64N(12)} {
 						var n atomic.Int64
-						w.DB.Fault = func(dynamotest.Call) dynamotest.Fault {
-							switch n := n.Add(1); {
-							case n == last:
-								return dynamotest.Fault{Kind: kind}
-							case n > last:
-								return dynamotest.Fault{Kind: dynamotest.ServerError}
+						w.DB.Fault = func(dynamotest.Call) (f dynamotest.Fault) {
+							if n := n.Add(1); n == last {
+								f.Kind = kind
+							} else if n > last {
+								f.Kind = dynamotest.ServerError
 							}
-							return dynamotest.Fault{}
+							return f
 						}
 						_, _ = w.run()
 						isOver = i == 0 && n.Load() < at || i > 0 && isOver

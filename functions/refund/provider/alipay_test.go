@@ -20,7 +20,7 @@ const refundMember, queryMember, errorMember = "alipay_trade_refund_response", "
 
 // alipaySays is an answer as Alipay signs it.
 func alipaySays(member, response string) said {
-	return said{200, `{"` + member + `":` + response + `,"sign":"` + webhook.RSASignature(keys()[1], response) + `"}`, nil}
+	return said{200, `{"` + member + `":` + response + `,"sign":"` + webhook.RSASignature(webhook.LocalKey(), response) + `"}`, nil}
 }
 
 func TestAlipayIsAskedForTheWholeSumUnderOneNumber(t *testing.T) {
@@ -32,7 +32,7 @@ func TestAlipayIsAskedForTheWholeSumUnderOneNumber(t *testing.T) {
 		{"method": "alipay.trade.refund", "biz_content": `{"out_request_no":"` + someID + `","refund_amount":"1799.00",` + trade},
 		{"method": "alipay.trade.fastpay.refund.query", "biz_content": `{"out_request_no":"` + someID + `",` + trade},
 	} {
-		call := (*calls)[i]
+		call := calls()[i]
 		call.is(t, "POST", "/alipay/gateway.do", call.body, "Content-Type: application/x-www-form-urlencoded;charset=utf-8")
 		form, err := url.ParseQuery(call.body)
 		signature := form.Get("sign")
@@ -42,14 +42,13 @@ func TestAlipayIsAskedForTheWholeSumUnderOneNumber(t *testing.T) {
 			pairs = append(pairs, name+"="+form.Get(name))
 		}
 		signed := strings.Join(pairs, "&")
-		if err != nil || signed != "app_id=2021000000000001&biz_content="+want["biz_content"]+"&charset=utf-8&format=JSON&method="+want["method"]+"&sign_type=RSA2&timestamp=2026-11-29 12:00:00&version=1.0" {
+		if err != nil || signature != webhook.RSASignature(p.(*alipay).own, signed) || signed != "app_id=2021000000000001&biz_content="+want["biz_content"]+"&charset=utf-8&format=JSON&method="+want["method"]+"&sign_type=RSA2&timestamp=2026-11-29 12:00:00&version=1.0" {
 			t.Errorf("%s is signed, %v", signed, err)
 		}
-		isSignedBy(t, keys()[0], signed, signature)
 	}
 	r := request(Alipay)
-	if r.Currency = "USD"; p.Send(t.Context(), r).Code != "currency" || len(*calls) != 2 || p.Account() != "2021000000000001" {
-		t.Errorf("USD: %d requests of account %s", len(*calls), p.Account())
+	if r.Currency = "USD"; p.Send(t.Context(), r).Code != "currency" || len(calls()) != 2 || p.Account() != "2021000000000001" {
+		t.Errorf("USD: %d requests of account %s", len(calls()), p.Account())
 	}
 }
 
@@ -84,7 +83,6 @@ func TestWhatAlipaysAnswersMean(t *testing.T) {
 		"a part":                           made(other, "refund_fee", `"17.99"`),
 		"without a signature":              {[]said{without(usual)}, "unknown not-its-answer*"},
 		"another response than signed":     {[]said{body(usual, "ali***", "bob***")}, unsigned},
-		"escaped otherwise than signed":    {[]said{body(usual, `\/`, `/`)}, unsigned},
 		"a response twice":                 {[]said{body(usual, `{"`, `{"`+refundMember+`":{},"`)}, other},
 		"moved before":                     {[]said{n, alipaySays(queryMember, alipayLooked)}, accepted},
 		"not moved, and not known yet":     {[]said{n, nothing}, "unknown fund_change no money moved by this call"},
@@ -97,7 +95,6 @@ func TestWhatAlipaysAnswersMean(t *testing.T) {
 		"its error":                        {[]said{alipaySays(refundMember, says("40004", "ACQ.SYSTEM_ERROR"))}, "unknown ACQ.SYSTEM_ERROR 说明"},
 		"not available":                    {[]said{without(alipaySays(refundMember, says("20000", "isp.unknow-error")))}, "unknown isp.unknow-error 说明"},
 		"a limit":                          {[]said{without(alipaySays(errorMember, says("40005", "")))}, "unknown 40005 说明"},
-		"an app that is wrong":             {[]said{without(alipaySays(errorMember, says("40002", "isv.invalid-app-id")))}, "halted isv.invalid-app-id 说明"},
 		"a key that is wrong":              {[]said{without(alipaySays(refundMember, says("40002", "isv.invalid-signature")))}, "halted isv.invalid-signature 说明"},
 		"an app without the right, signed": {[]said{alipaySays(refundMember, says("40006", "isv.insufficient-isv-permissions"))}, "halted isv.insufficient-isv-permissions 说明"},
 		"the answer to another call":       {[]said{alipaySays(queryMember, alipayLooked)}, other},
@@ -106,7 +103,6 @@ func TestWhatAlipaysAnswersMean(t *testing.T) {
 		"it went":                 looked(accepted),
 		"another number's":        looked(other, "out_request_no", `"`+otherID+`"`),
 		"another trade's":         looked(other, "trade_no", `"2026010122001400000000000002"`),
-		"another sum":             looked(other, "refund_amount", `"17.99"`),
 		"an amount, no state":     looked("unknown refund_status*", "refund_status", `""`),
 		"a state unheard of":      looked("unknown REFUND_PROCESSING*", "refund_status", `"REFUND_PROCESSING"`),
 		"there is none":           {[]said{nothing}, "absent"},
