@@ -453,7 +453,7 @@ var sending = map[string]func(*testing.T, *World){
 			w.Refused(sale.OrderNotFound, errOf(w.Environment().Sending(w.Ctx, id)))
 			_, _, err = w.Environment().StopSending(w.Ctx, id, "lee")
 			w.Refused(sale.OrderNotFound, err)
-			_, err = w.Environment().SaveSending(w.Ctx, sale.Sending{ID: id}, sale.Sending{ID: id, EndedAt: w.Now()})
+			saves(w.Environment(), sale.Sending{ID: id}, sale.Sending{ID: id, EndedAt: w.Now()}, false, "there is none")
 			w.hasNoItem("SENDS", id)
 		}
 		w.Pass(sale.SendingsFor + time.Minute)

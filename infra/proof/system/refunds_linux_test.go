@@ -142,7 +142,7 @@ func TestEveryPaymentGoesBackOnceWhateverIsKilled(t *testing.T) {
 	pay(21) // the first one is the order's
 	press("calm", 20)
 	<-s.runTwo()
-	all, calls := s.told("", "")
+	all, _ := s.told("", "")
 	for payment, b := range all {
 		if b.Calls > 1 {
 			t.Errorf("%s: two runs at once made %d calls, want 1", payment, b.Calls)
@@ -185,7 +185,7 @@ func TestEveryPaymentGoesBackOnceWhateverIsKilled(t *testing.T) {
 	s.eventually("every payment is back", func() bool {
 		return !slices.ContainsFunc(s.refunds(saleID), func(r sale.Refund) bool { return r.RefundedAt.IsZero() })
 	})
-	all, calls = s.told("", "")
+	all, calls := s.told("", "")
 	for i, reference := range references {
 		b, want := all[strings.Replace(reference, "/payments/", "#", 1)], min(i, 1)
 		if b.Refunds != want || b.Back != int64(want)*b.Paid || b.Waits != 0 {
