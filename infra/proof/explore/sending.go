@@ -234,7 +234,8 @@ func (s *sending) list(who string) (due []sale.Refund, asOf time.Time) {
 // press presses for all that is due, or a part of it, perhaps twice.
 func (s *sending) press(who string, all bool) {
 	due, asOf := s.list(who)
-	due = slices.DeleteFunc(due, func(r sale.Refund) bool { return r.Step(&sale.Sending{AsOf: asOf}, asOf) == sale.SendNothing })
+	mine := sale.Sending{ID: sale.SendingID(asOf, "press"), AsOf: asOf}
+	due = slices.DeleteFunc(due, func(r sale.Refund) bool { return r.Step(&mine, asOf) == sale.SendNothing })
 	if len(due) == 0 {
 		return
 	}
