@@ -159,6 +159,9 @@ func (r *run) turn(ctx context.Context, id string) (more bool, _ error) {
 		return false, err
 	}
 	p := &page{run: r, s: s, read: read, asking: make(chan struct{}, 1), halted: maps.Clone(s.Halted)}
+	if s.SaleID == "" && s.After == "" { // a round begins; until now Left is told of the one before
+		p.s.Left = 0
+	}
 	if list.Unreadable > 0 {
 		p.failed = sale.AsInternal(fmt.Errorf("%d refunds of the page cannot be read", list.Unreadable))
 	}
@@ -172,7 +175,7 @@ func (r *run) turn(ctx context.Context, id string) (more bool, _ error) {
 		next.EndedAt = r.now()
 	default:
 		next.NextAt = r.now().Add(min(time.Hour, sale.LeaseFor<<min(next.Round, 3)))
-		next.Round, next.SaleID, next.After, next.Left = next.Round+1, "", "", 0
+		next.Round, next.SaleID, next.After = next.Round+1, "", ""
 	}
 	isSaved := true // or another run goes on with it, or another release, whose progress is none for this one
 	if !reflect.DeepEqual(next, s) {

@@ -90,6 +90,9 @@ func TestWhatBecameOfARequestIsKnownInTheEnd(t *testing.T) {
 				w.due(tt.provider, 0, 1)
 				id := w.press("p1", 1)
 				_, _ = w.run()
+				if s := w.sending(id); s.IsOpen() && s.Left != 1 {
+					t.Errorf("%d are told to be left until %v, want 1", s.Left, s.NextAt)
+				}
 				time.Sleep(tt.pause)
 				for range 20 {
 					time.Sleep(time.Until(w.sending(id).NextAt))

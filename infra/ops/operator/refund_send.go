@@ -177,7 +177,9 @@ func listSendings(ctx context.Context, p *target, _ options, out *terminal) erro
 		case s.EndedAt != "":
 			state = "ended " + instant(when(s.EndedAt))
 		default:
-			open++
+			if open++; s.NextAt > page.AsOf {
+				state += ", next at " + instant(when(s.NextAt))
+			}
 		}
 		scope := "all"
 		switch {
@@ -233,7 +235,7 @@ func stopSending(ctx context.Context, p *target, o options, out *terminal) error
 	case s.StoppedAt == "":
 		_, err = fmt.Fprintf(out, "sending %s had ended at %s\n", s.ID, instant(when(s.EndedAt)))
 	default:
-		_, err = fmt.Fprintf(out, "sending %s was stopped at %s by %s: %d of %d were taken before, and go on if their provider has accepted them\n", s.ID, instant(when(s.StoppedAt)), s.StoppedBy, s.Taken, s.Count)
+		_, err = fmt.Fprintf(out, "sending %s was stopped at %s by %s: %d of %d were taken before; what their providers have accepted goes on, and what is unknown waits for the next press\n", s.ID, instant(when(s.StoppedAt)), s.StoppedBy, s.Taken, s.Count)
 	}
 	return err
 }

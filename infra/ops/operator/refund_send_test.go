@@ -84,9 +84,9 @@ func TestAPressShowsWhatIsSentAndWhatNotAndIsMadeOnce(t *testing.T) {
 		}
 		contains(t, said, "sending "+s.ID+" has begun: 5 payments, 0.32 CNY + 5.00 EUR; `flashsale refund sendings --env dev` says how far it has come, `flashsale refund stop '"+s.ID+"' --env dev` stops it\n")
 		now := s
-		now.Taken, now.Left, now.Halted = 3, 1, map[string]sale.Halt{"stripe": {Code: "api_key_expired", Words: "Expired API Key", At: noon}}
+		now.Taken, now.Left, now.NextAt, now.Halted = 3, 1, noon.Add(10*time.Minute), map[string]sale.Halt{"stripe": {Code: "api_key_expired", Words: "Expired API Key", At: noon}}
 		w.ok(w.book.SaveSending(t.Context(), s, now))
-		w.says("refund sendings", 0, s.ID+" 2026-11-11T12:00:", " group boots 5 0.32 CNY + 5.00 EUR 3 1 going on stripe: api_key_expired Expired API Key", "1 sendings, 1 going on")
+		w.says("refund sendings", 0, s.ID+" 2026-11-11T12:00:", " group boots 5 0.32 CNY + 5.00 EUR 3 1 going on, next at 2026-11-11T12:10:00Z stripe: api_key_expired Expired API Key", "1 sendings, 1 going on")
 		w.says("refund stop "+s.ID, 0, " was stopped at 2026-11-11T12:00:", ": 3 of 5 were taken before")
 		w.says("refund stop "+s.ID, 0, " was stopped at ")
 		w.says("refund sendings -o json", 0, `"stoppedAt":"2026-11-11T12:00:`)
