@@ -161,7 +161,7 @@ const en = {
   searchFailed: "Not found: {0}",
   order: {
     cancel: "Cancel this order …", title: "Cancel order {0}, which is {1}?",
-    paid: "Its payment of {0} becomes a refund due, unless it has gone back: give it back at the payment provider, for nothing here moves money.",
+    paid: "Its payment of {0} becomes a refund due, unless it has gone back: a cancellation moves no money.",
     disputed: "Its payment of {0} is disputed: it becomes a refund due that the dispute holds back. Pay nothing back unless it is won.",
     unpaid: "It is not paid: {0}. A payment that comes later is a refund due.", free: "It asks for no payment.",
     final: "This cannot be taken back, and {0} can never order again in this sale.",
@@ -363,7 +363,7 @@ const zh = {
   searchFailed: "没有找到：{0}",
   order: {
     cancel: "取消此订单……", title: "取消订单 {0}（{1}）？",
-    paid: "其付款 {0} 将成为待退款（已退还的除外）：请在支付平台退款，此处不转移款项。",
+    paid: "其付款 {0} 将成为待退款（已退还的除外）：取消本身不转移款项。",
     disputed: "其付款 {0} 有争议：将成为因争议而暂缓的待退款。胜诉之前请勿退款。",
     unpaid: "尚未付款：{0}。之后到账的付款将成为待退款。", free: "该订单无需付款。",
     final: "此操作无法撤销，{0} 不能再在此活动中下单。",

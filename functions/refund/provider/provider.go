@@ -54,7 +54,7 @@ func unlike(what string) Answer {
 
 // otherCurrency is the answer for a sum that the provider cannot have.
 func (r *Request) otherCurrency() Answer {
-	words := fmt.Sprintf("%d minor units of %s are no sum of this provider's", r.Amount, r.Currency)
+	words := fmt.Sprintf("it was not asked: %d minor units of %s cannot be a refund there", r.Amount, r.Currency)
 	return answer(Refused, "currency", words)
 }
 
