@@ -18,8 +18,9 @@ var LinesPerFile = map[string]int{"wechat-pay": 10_000, "adyen": 6_000}
 // that are checked in its list (docs.stripe.com/refunds). Of Alipay only an interface of its old gateway took a
 // thousand at a time (refund_fastpay_by_platform_pwd), and no file is documented. Both were looked for on 2026-11-29.
 var Portals = map[string]string{
-	"stripe": "Stripe takes no file of refunds: check the payments in the Dashboard's list, and refund them together",
-	"alipay": "Alipay documents no file of refunds: refund each payment in its merchant portal",
+	"stripe": "Stripe takes no file of refunds: check the payments in the Dashboard's list, and refund them together, " +
+		"or let the stack do it",
+	"alipay": "Alipay documents no file of refunds: refund each payment in its merchant portal, or let the stack do it",
 	"standard-webhooks": "payments by Standard Webhooks have no portal that takes a file of refunds: " +
 		"the shop itself gives them back",
 }

@@ -12,6 +12,7 @@ import (
 	"flashsale/functions/operate/bulkrefund"
 	"flashsale/functions/operate/wire"
 	"flashsale/infra/ops/cli"
+	"flashsale/shared/sale"
 )
 
 // writeBulkRefund writes what is due of a provider into files for its own bulk refund, none if not all could be read. What
@@ -27,7 +28,7 @@ func writeBulkRefund(ctx context.Context, p *target, o options, out *terminal) e
 		return cli.Usagef("--for writes the provider's own form: give no -o")
 	}
 	var found, others []*wire.Row
-	most := 0
+	most, sent := 0, 0
 	unread, err := p.eachRefund(ctx, o, func(page *wire.Refunds, r wire.Refund) error {
 		name, _, _ := strings.Cut(r.Payment, "#")
 		switch most = page.LinesPerFile[provider]; {
@@ -38,6 +39,8 @@ func writeBulkRefund(ctx context.Context, p *target, o options, out *terminal) e
 			found = append(found, &wire.Row{Refund: &r})
 		case r.ByHand:
 			others = append(others, &wire.Row{Refund: &r})
+		case r.RefundedAt == "" && r.Sent != nil && r.Sent.State != sale.SentRefused:
+			sent++
 		}
 		return nil
 	})
@@ -61,6 +64,9 @@ func writeBulkRefund(ctx context.Context, p *target, o options, out *terminal) e
 		fmt.Fprintf(out, "by hand: %s, %s, %s\n", one.Refund.Payment, amount, one.Refund.Reason)
 	}
 	out.notef("%d refunds due in %d files, %d by hand; mark those that no webhook reports", len(found), n, len(others))
+	if sent > 0 {
+		out.notef("%d more were sent by the stack: do not pay them back", sent)
+	}
 	return nil
 }
 

@@ -149,6 +149,8 @@ func TestWhatIsDueIsWrittenIntoFilesThatTheProviderTakes(t *testing.T) {
 		w.create(sale.Creation{SaleID: "wine"})
 		w.says("refund list wine --for adyen", cli.ExitFine, "0 refunds due in 0 files, 0 by hand")
 		w.says("refund list --for adyen", cli.ExitBad, "refunds-adyen-1.csv: file exists") // it may be on its way
+		w.sent("wechat-pay#4200000000000000001", func(s sale.Sent) sale.Sent { return s.StillUnknown("", "") })
+		w.says("refund list moutai --for wechat-pay", cli.ExitFine, "0 refunds due in 0 files, 1 by hand", "1 more were sent by the stack: do not pay them back")
 		w.says("refund list --for stripe", cli.ExitUsage, "Stripe takes no file of refunds")
 		w.says("refund list --for paypal", cli.ExitUsage, "--for must be adyen or wechat-pay")
 		w.db.Fault = dynamotest.Fault{Kind: dynamotest.ServerError}.On("", "REFUND#")
