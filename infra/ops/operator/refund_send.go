@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"flashsale/infra/ops/cli"
 	"flashsale/shared/sale"
 )
+
+const sendsNone = "this stack sends no refunds: it was deployed without RefundKeysArn"
 
 // pressing is what a press would send, and what not.
 type pressing struct {
@@ -43,6 +46,13 @@ func sendRefunds(ctx context.Context, p *target, o options, out *terminal) error
 	case s.press.Count == 0:
 		_, err := fmt.Fprintln(out, "nothing is due that the stack can send")
 		return err
+	}
+	var begun wire.Sendings
+	switch err := p.read(ctx, "/operate/sendings", nil, nil, &begun); {
+	case err != nil:
+		return fmt.Errorf("nothing is sent: %w", err)
+	case !begun.Sends:
+		return cli.Bad(errors.New("NOT SENT: " + sendsNone))
 	case o.has("dry-run"):
 		_, err := fmt.Fprintf(out, "%s would be given back; nothing was sent\n", whole)
 		return err
@@ -58,11 +68,11 @@ func sendRefunds(ctx context.Context, p *target, o options, out *terminal) error
 		}
 		return fmt.Errorf("%w; it may have begun: %s lists it then, and a new press sends nothing twice", err, p.flashsale("refund sendings"))
 	}
-	begun := answer.Sending.ID
-	if !strings.HasSuffix(begun, "#"+s.press.ID) {
+	id := answer.Sending.ID
+	if !strings.HasSuffix(id, "#"+s.press.ID) {
 		return errUnsaid
 	}
-	_, err = fmt.Fprintf(out, "sending %s has begun: %s; %s says how far it has come, %s stops it\n", begun, whole, p.flashsale("refund sendings"), p.flashsale("refund stop", begun))
+	_, err = fmt.Fprintf(out, "sending %s has begun: %s; %s says how far it has come, %s stops it\n", id, whole, p.flashsale("refund sendings"), p.flashsale("refund stop", id))
 	return err
 }
 
@@ -214,7 +224,7 @@ func listSendings(ctx context.Context, p *target, _ options, out *terminal) erro
 	}
 	out.notef("%d sendings, %d going on", len(page.Sendings), open)
 	if !page.Sends {
-		out.notef("this stack sends no refunds: it was deployed without RefundKeysArn")
+		out.notef(sendsNone)
 	}
 	return nil
 }

@@ -64,6 +64,11 @@ func TestAPressShowsWhatIsSentAndWhatNotAndIsMadeOnce(t *testing.T) {
 		}
 		time.Sleep(1234 * time.Millisecond)
 		answer, tries := w.invoke, 0
+		w.invoke = func(payload []byte) ([]byte, error) { // a stack without RefundKeysArn
+			said, err := answer(payload)
+			return bytes.ReplaceAll(said, []byte(`\"sends\":true`), []byte(`\"sends\":false`)), err
+		}
+		w.says("refund send moutai --dry-run", cli.ExitBad, shows, "NOT SENT: this stack sends no refunds: it was deployed without RefundKeysArn")
 		w.invoke = func(payload []byte) ([]byte, error) { // the first answer to a press is lost
 			said, err := answer(payload)
 			if bytes.Contains(payload, []byte(`"POST /operate/sendings"`)) {
