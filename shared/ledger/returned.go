@@ -77,7 +77,7 @@ func (l *Ledger) applyAccount(ctx context.Context, a sale.Account, g table.Guard
 	if err := l.setKnown(ctx, a, g); err != nil {
 		return done, err
 	}
-	done, err = l.applyToRefund(ctx, a, g)
+	done, err = l.applyToRefund(ctx, a, g, refunded{})
 	switch {
 	case err != nil || done.refund != nil:
 		return done, err
@@ -88,7 +88,7 @@ func (l *Ledger) applyAccount(ctx context.Context, a sale.Account, g table.Guard
 	if err != nil || !isCancelled {
 		return done, err
 	}
-	if done, err = l.applyToRefund(ctx, a, g); err == nil && done.refund == nil {
+	if done, err = l.applyToRefund(ctx, a, g, refunded{}); err == nil && done.refund == nil {
 		err = errRefundHidden
 	}
 	return done, err
@@ -103,9 +103,10 @@ func (l *Ledger) setKnown(ctx context.Context, a sale.Account, g table.Guard) er
 	return l.table.Update(ctx, table.UpdateKnown(a))
 }
 
-func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guard) (applied, error) {
+// applyToRefund writes what follows from the account onto the payment's refund due, which said that when it was read;
+// nothing, if it was not read.
+func (l *Ledger) applyToRefund(ctx context.Context, a sale.Account, g table.Guard, was refunded) (applied, error) {
 	key := table.RefundKey(g.SaleID, a.Payment)
-	var was refunded
 	for left := l.table.UpTo(table.MaxTries); ; {
 		after := refunded{was.Apply(a, g.Amount, g.Currency, l.now()), was.After(a)}
 		w, err := l.writeReturned(ctx, key, g.SaleID, was, after, nil)

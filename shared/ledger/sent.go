@@ -66,7 +66,7 @@ func (l *Ledger) NoteSent(
 		if account.V > was.MoneyVersion {
 			applied, err := l.applyToRefund(ctx, account, table.Guard{
 				SaleID: taken.SaleID, Amount: taken.Amount, Currency: taken.Currency,
-			})
+			}, refundedOf(was))
 			if err != nil {
 				return taken, err
 			}
