@@ -82,7 +82,7 @@ func (w *World) onARefund(l *ledger.Ledger, what string, taken sale.Refund, send
 	case "unmark":
 		_, isDone, err = l.UnmarkRefund(w.Ctx, "", r.Payment, "kim", "no")
 	case "lost", "won":
-		report(disputed(reference, sale.DisputeState(kind), 1))
+		report(disputed(reference, sale.DisputeState(kind), map[string]int64{"won": 1}[kind]))
 	default:
 		report(halves(reference, of))
 	}
