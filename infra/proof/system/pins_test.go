@@ -27,6 +27,7 @@ var deployableIn = map[string][]string{
 	"operate": append(pages, "golang.org/x/text"),                                         // the languages that a browser accepts
 	"page":    pages,
 	"pay":     {"github.com/standard-webhooks/standard-webhooks"}, // webhooks' signatures
+	"refund":  {"golang.org/x/time"},                              // how often a provider is called
 }
 
 // ofTools are the SDK's services that only the command calls.
