@@ -34,7 +34,7 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 	}
 	list := out.list("sale payment amount currency order reason since refunded back money sent")
 	text, word := spreadsheet.Text, spreadsheet.Word
-	due, done, held := 0, 0, 0
+	due, done, held, sent := 0, 0, 0, 0
 	unread, err := p.eachRefund(ctx, o, func(page *wire.Refunds, r wire.Refund) error {
 		refunded, back := spreadsheet.Cell{Plain: "DUE"}, spreadsheet.Cell{}
 		if r.State != "" {
@@ -47,6 +47,9 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 		case r.State == sale.MoneyDisputed, r.State == sale.MoneyLost:
 			refunded = word("HELD BACK")
 			held++
+		case r.Sent != nil && r.Sent.State != sale.SentRefused: // whoever pays it back by hand may pay twice
+			refunded = word("SENT")
+			sent++
 		default:
 			due++
 		}
@@ -59,11 +62,16 @@ func listRefunds(ctx context.Context, p *target, o options, out *terminal) error
 	if err := list.end(unread); err != nil {
 		return err
 	}
-	if held > 0 {
-		out.notef("%d refunds due, %d done, %d held back by a dispute", due, done, held)
-		return nil
+	sums := fmt.Sprintf("%d refunds due, %d done", due, done)
+	for _, more := range []struct {
+		n    int
+		text string
+	}{{held, "held back by a dispute"}, {sent, "sent by the stack"}} {
+		if more.n > 0 {
+			sums += fmt.Sprintf(", %d %s", more.n, more.text)
+		}
 	}
-	out.notef("%d refunds due, %d done", due, done)
+	out.notef("%s", sums)
 	return nil
 }
 

@@ -44,7 +44,7 @@ func sendRefunds(ctx context.Context, p *target, o options, out *terminal) error
 	case named && s.press.Count == 0:
 		return cli.Bad(fmt.Errorf("NOT SENT: %s", strings.Join(slices.Sorted(maps.Keys(s.not)), ", ")))
 	case s.press.Count == 0:
-		_, err := fmt.Fprintln(out, "nothing is due that the stack can send")
+		_, err := fmt.Fprintln(out, "nothing is due that the stack can send; of a sale that was just recalled, ask again in a minute")
 		return err
 	}
 	var begun wire.Sendings

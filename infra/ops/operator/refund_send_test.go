@@ -53,7 +53,7 @@ func TestAPressShowsWhatIsSentAndWhatNotAndIsMadeOnce(t *testing.T) {
 		w.sent("stripe#pi_006", func(s sale.Sent) sale.Sent {
 			return s.Refused(sale.SendingRule{AfterRefusal: true}, "expired_card", "the  card has expired")
 		})
-		w.says("refund list", 0, "ORDER REASON SINCE REFUNDED BACK MONEY SENT moutai", "DUE - - accepted moutai", "DUE - - unknown moutai", "DUE - - refused expired_card the card has expired")
+		w.says("refund list", 0, "ORDER REASON SINCE REFUNDED BACK MONEY SENT moutai", "SENT - - accepted moutai", "SENT - - unknown moutai", "DUE - - refused expired_card the card has expired")
 		const shows = "adyen: 1 payments, 5.00 EUR\nstripe: 4 payments, 0.32 CNY\nnot sent: 1 payments, 0.08 CNY: a part of it is back: give the rest back at the provider\n" +
 			"not sent: 1 payments, 0.08 CNY: accepted by stripe, which sends it\nnot sent: 1 payments, 0.08 CNY: held back by a dispute\nnot sent: 1 payments, 3.00 CNY: the stack cannot ask standard-webhooks for it\n"
 		w.says("refund send moutai", cli.ExitUsage, shows, "asks before it goes on")
