@@ -37,7 +37,7 @@ type Ledger struct {
 	remaining  *cache.Memory[edition, Remaining]
 	editions   *cache.Memory[edition, time.Time] // since when each is known
 	groups     *cache.Memory[string, []string]   // the ids of a group's sales
-	sending    *cache.Memory[string, []string]   // the ids of all sales with refunds
+	sending    *cache.Memory[string, []string]   // the ids of all sales with refunds, by sending
 	draws      *draws
 	// noted has the sales whose listings note a refund that is younger than noteAge.
 	noted *cache.Memory[string, struct{}]
@@ -61,7 +61,7 @@ func New(api API, name string, o Options) *Ledger {
 		remaining:  cache.NewMemory[edition, Remaining](maxViews),
 		editions:   cache.NewMemory[edition, time.Time](maxViews),
 		groups:     cache.NewMemory[string, []string](maxViews),
-		sending:    cache.NewMemory[string, []string](1),
+		sending:    cache.NewMemory[string, []string](maxSendings),
 		draws:      newDraws(),
 		noted:      cache.NewMemory[string, struct{}](maxViews),
 		pages:      make(chan struct{}, table.AtOnce),

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -85,6 +87,77 @@ func TestTwoWhoTakeARefundInTheSameMomentDoNotBothHaveIt(t *testing.T) {
 		})
 		if take() {
 			t.Error("both have it")
+		}
+	})
+}
+
+func TestASendingOfAllIsAboutTheSalesOfItsOwnPress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _, _ := faulty(t)
+		w.OpenUnpaid(1, 1)
+		page := func(press, after string) (p ledger.SendingPage) {
+			p, err := w.Ledger.SendingPage(w.Ctx, &sale.Sending{ID: press, SendingProgress: sale.SendingProgress{SaleID: after}}, 9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		page("earlier", "")
+		ids := w.Ordered("ann")
+		w.Cancels("ann")
+		if done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(ids[0], "pi_1")); err != nil || done.Refund == nil {
+			t.Fatalf("%+v (%v)", done, err)
+		}
+		first := page("later", "")
+		if second := page("later", first.SaleID); first.IsLast || len(second.Refunds) != 1 {
+			t.Errorf("got %+v and %+v, want the refund of a sale that had none when an earlier sending read them", first, second)
+		}
+	})
+}
+
+// What follows is noted by nobody else: the account that it follows from must be the one that the refund knows.
+func TestAnAcceptedRefundThatFailsMeanwhileIsNotNotedAsAcceptedHoweverOftenItsMoneyChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		due, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(1, "pi_1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken, _, err := w.Ledger.TakeRefund(w.Ctx, *due.Refund, &sale.Sending{ID: "press"}, "live")
+		if err != nil {
+			t.Fatal(err)
+		}
+		provider, reference, _ := strings.Cut(taken.Payment, "#")
+		isOurs, dies, n := false, false, 0
+		report := func() {
+			isOurs = true
+			n++
+			refund := &sale.RefundReport{ID: fmt.Sprint("re_", n), State: sale.RefundFailed, Amount: 1}
+			_, _ = w.Ledger.ReportMoney(w.Ctx, sale.MoneyReport{
+				Provider: provider, Reference: reference, Currency: "CNY", Refund: refund,
+			})
+			isOurs = false
+		}
+		db.Fault = func(c dynamotest.Call) (f dynamotest.Fault) {
+			isRefund := c.Op == "UpdateItem" && strings.HasPrefix(c.Keys[0], "REFUND#")
+			switch {
+			case isOurs && dies && isRefund:
+				f.Kind = dynamotest.ServerError
+			case isOurs || n >= 12:
+			case c.Op == "BatchGetItem": // a report whose account is written, and nothing else yet
+				dies = true
+				report()
+				dies = false
+			case isRefund:
+				report()
+			}
+			return f
+		}
+		_, err = w.Ledger.NoteSent(w.Ctx, taken, taken.Sent.Accepted("re_12"), nil)
+		db.Fault = nil
+		all, _ := w.Ledger.Refunds(w.Ctx, "")
+		if n != 12 || len(all) != 1 || all[0].Sent.State == sale.SentAccepted {
+			t.Errorf("after %d reports (%v): %+v, want it unknown or due again", n, err, all)
 		}
 	})
 }

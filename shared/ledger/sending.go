@@ -181,8 +181,13 @@ func (l *Ledger) refundsAt(ctx context.Context, payments []sale.SalePayment) (al
 	return all, bad, nil
 }
 
-// sendingSalesAge is how long an environment remembers which sales a sending is about, as far as that may change.
-const sendingSalesAge = time.Minute
+const (
+	// maxSendings is of how many sendings an environment remembers which sales they are about.
+	maxSendings = 16
+	// sendingSalesAge is for how long, as far as that may change. What was due when it was pressed is never missed: each
+	// sending's are read after that.
+	sendingSalesAge = time.Minute
+)
 
 // sendingSales returns the ids of a sending's sales in their order, "" for the payments of unknown orders.
 func (l *Ledger) sendingSales(ctx context.Context, s *sale.Sending) (ids []string, err error) {
@@ -193,7 +198,7 @@ func (l *Ledger) sendingSales(ctx context.Context, s *sale.Sending) (ids []strin
 		return s.Scope.Sales, nil
 	}
 	now := l.now()
-	if ids, found := l.sending.Get("", now); found {
+	if ids, found := l.sending.Get(s.ID, now); found {
 		return ids, nil
 	}
 	listings, err := l.table.QueryAll(ctx, table.PatientTries, table.Partition(table.ListingKey("")[table.PK]))
@@ -207,7 +212,7 @@ func (l *Ledger) sendingSales(ctx context.Context, s *sale.Sending) (ids []strin
 		}
 	}
 	slices.Sort(ids)
-	l.sending.Put("", ids, now, now.Add(sendingSalesAge))
+	l.sending.Put(s.ID, ids, now, now.Add(sendingSalesAge))
 	return ids, nil
 }
 

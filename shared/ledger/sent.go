@@ -70,7 +70,10 @@ func (l *Ledger) NoteSent(
 			if err != nil {
 				return taken, err
 			}
-			if was = *applied.refund; was.MoneyVersion != account.V && left.Again(ctx) {
+			if was = *applied.refund; was.MoneyVersion != account.V { // which may know that what is accepted has failed
+				if !left.Again(ctx) {
+					return taken, errRefundChanges
+				}
 				continue
 			}
 		}
