@@ -94,7 +94,7 @@ func (d *desk) hear(a provider.Answer, isKnown bool) (halt bool) {
 		d.refusals = 0
 	}
 	d.unknown = 0
-	return d.refusals >= maxRefusals
+	return a.Outcome == provider.Refused && d.refusals >= maxRefusals
 }
 
 func (d *desk) pause(pause time.Duration) {
