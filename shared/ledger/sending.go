@@ -122,9 +122,14 @@ type SendingPage struct {
 	IsLast        bool
 }
 
-// SendingPage returns at most most refunds of a sending's scope, those after its cursor. Sales of which no refund is
-// noted are left out. It fails with sale.Busy or sale.Internal.
+// SendingPage returns at most most refunds of a sending's scope, those after its cursor. What their accounts know is
+// applied first. Sales of which no refund is noted are left out. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) SendingPage(ctx context.Context, s *sale.Sending, most int32) (page SendingPage, err error) {
+	defer func() {
+		if err == nil {
+			err = l.applyAccounts(ctx, &page)
+		}
+	}()
 	if len(s.Scope.Payments) > 0 {
 		page.IsLast = true
 		page.Refunds, page.Unreadable, err = l.refundsAt(ctx, s.Scope.Payments)
@@ -154,6 +159,46 @@ func (l *Ledger) SendingPage(ctx context.Context, s *sale.Sending, most int32) (
 		page.SaleID, page.IsLast = ids[at], true
 	}
 	return page, err
+}
+
+// applyAccounts applies to the refunds of a page that may be sent what their accounts know and they do not: a dispute
+// that was reported before its payment, whose own report died before it applied that.
+func (l *Ledger) applyAccounts(ctx context.Context, page *SendingPage) error {
+	maySend := func(r *sale.Refund) bool { return r.RefundedAt.IsZero() && r.Sent.State != sale.SentAccepted }
+	var keys []table.Item
+	for i := range page.Refunds {
+		if maySend(&page.Refunds[i]) {
+			keys = append(keys, table.AccountKey(page.Refunds[i].Payment))
+		}
+	}
+	stored, err := l.table.GetAll(ctx, keys)
+	if err != nil {
+		return err
+	}
+	read := page.Refunds
+	page.Refunds = nil
+	for _, r := range read {
+		if maySend(&r) {
+			a, err := table.ReadAccount(r.Payment, stored[table.IdentityOf(table.AccountKey(r.Payment))])
+			if err != nil {
+				page.Unreadable++
+				continue
+			}
+			if a.V > r.MoneyVersion {
+				g := table.Guard{SaleID: r.SaleID, OrderID: r.OrderID, Amount: r.Amount, Currency: r.Currency}
+				if err := l.setKnown(ctx, a, g); err != nil {
+					return err
+				}
+				applied, err := l.applyToRefund(ctx, a, g, refundedOf(r))
+				if err != nil {
+					return err
+				}
+				r = *applied.refund
+			}
+		}
+		page.Refunds = append(page.Refunds, r)
+	}
+	return nil
 }
 
 // refundsAt reads the refunds of those payments, in that order; what is not there is left out.

@@ -392,6 +392,17 @@ var sending = map[string]func(*testing.T, *World){
 			w.hasNumber(r.MoneyVersion, "MONEY#"+r.Payment, "MONEY", "v")
 		}
 	},
+	"a dispute that was reported before its payment, whose report died, is known to who would send the refund": func(t *testing.T, w *World) {
+		w.Reports(disputed("pi_1", sale.DisputeOpen, 1))
+		ctx, dies := w.cutAfter(1)
+		dies.Pay(ctx, PaymentOf(0, "pi_1"))
+		s := w.presses("one", 9, sale.SendingScope{})
+		for range 2 {
+			page, err := w.Environment().SendingPage(w.Ctx, &s, 9)
+			check(t, err == nil && len(page.Refunds) == 1 && page.Refunds[0].IsHeldBack() && page.Refunds[0] == w.refunds("")[0], "got %+v (%v)", page, err)
+			check(t, w.Item("MONEY#stripe#pi_1", "MONEY")["expiresAt"] == nil, "its account expires")
+		}
+	},
 	"a sending begins once, goes on while it is neither stopped nor over, and forgets nothing that it has done": func(t *testing.T, w *World) {
 		w.Pass(time.Hour)
 		first := w.presses("one", 2, sale.SendingScope{SaleID: "moutai"})
