@@ -40,6 +40,7 @@ type how string
 
 const (
 	well, lost, cut, hangs, busy, refuses, halts, panics how = "", "lost", "cut", "hangs", "busy", "refuses", "halts", "panics"
+	lostHalts                                            how = "lost, and its repeat halts"
 )
 
 // first is the script of so many calls that go the same way, before all is well.
@@ -83,6 +84,9 @@ func (b *bank) Send(ctx context.Context, r provider.Request) provider.Answer {
 		return a
 	case as == halts:
 		a.Outcome, a.Words = provider.Halted, "the key may not refund"
+		return a
+	case as == lostHalts:
+		b.back[r.Reference], a.Outcome, a.IsRepeat = r.ID, provider.Halted, true
 		return a
 	case strings.HasPrefix(string(as), string(refuses)) && id != r.ID:
 		a.Outcome, a.Words = provider.Refused, "not now"

@@ -80,6 +80,7 @@ func TestWhatBecameOfARequestIsKnownInTheEnd(t *testing.T) {
 		"refused":                                    {"stripe", []how{refuses}, 0, sale.SentRefused, 1, 0},
 		"busy, and then refused":                     {"stripe", []how{busy, refuses}, 0, sale.SentRefused, 1, 0},
 		"the key is wrong when it may have gone":     {"stripe", []how{lost, halts}, 0, sale.SentUnknown, 1, 0},
+		"the key is wrong for a repeat":              {"stripe", []how{lostHalts}, 0, sale.SentUnknown, 1, 0},
 		"the key is wrong at first":                  {"stripe", []how{halts}, 0, "", 1, 0},
 		"cut, and a provider that tells nothing old": {"adyen", []how{cut}, 31 * 24 * time.Hour, sale.SentUnknown, 1, 0},
 	} {

@@ -190,7 +190,7 @@ func (p *page) try(ctx context.Context, d *desk, it *item, ask bool) (isDone boo
 	case provider.Absent:
 		result, after = "absent", taken.Sent.Absent(rule)
 	case provider.Busy, provider.Halted:
-		if result = "busy"; isFirst { // or else an earlier call may have moved the money
+		if result = "busy"; isFirst && !a.IsRepeat { // or else an earlier call may have moved the money
 			after = taken.Sent.Freed(a.Code, a.Words)
 		}
 	}

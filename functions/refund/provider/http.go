@@ -32,6 +32,8 @@ type reply struct {
 	header http.Header
 	body   []byte
 	now    time.Time
+	// isRepeat: net/http may have made the request before, on another connection.
+	isRepeat bool
 }
 
 // call makes one request. Without a reply the answer is Busy if there was no connection, so that nothing was sent, and
@@ -40,9 +42,9 @@ type reply struct {
 func (o *Options) call(ctx context.Context, method, address, body string, header map[string]string) (*reply, Answer) {
 	ctx, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
-	var connected atomic.Bool
+	var connections atomic.Int32
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { connections.Add(1) },
 	})
 	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
@@ -56,7 +58,7 @@ func (o *Options) call(ctx context.Context, method, address, body string, header
 	if wrapped, is := errors.AsType[*url.Error](err); is {
 		err = wrapped.Err // without the address
 	}
-	if err != nil && !connected.Load() {
+	if err != nil && connections.Load() == 0 {
 		return nil, answer(Busy, "not-reached", err.Error())
 	}
 	var text []byte
@@ -70,7 +72,7 @@ func (o *Options) call(ctx context.Context, method, address, body string, header
 	if err != nil {
 		return nil, answer(Unknown, "no-answer", err.Error())
 	}
-	return &reply{response.StatusCode, response.Header, text, o.Now()}, Answer{}
+	return &reply{response.StatusCode, response.Header, text, o.Now(), connections.Load() > 1}, Answer{}
 }
 
 // reads reports whether the body is JSON of such a value.
@@ -79,7 +81,7 @@ func (r *reply) reads(value any) bool { return jsonv2.Unmarshal(r.body, value) =
 // answer is that of a status which is no success. What says nothing certain may still say that the provider is busy.
 func (r *reply) answer(o Outcome, code, words string) Answer {
 	a := answer(o, cmp.Or(code, "HTTP "+strconv.Itoa(r.status)), words)
-	if o != Unknown || r.status != http.StatusTooManyRequests {
+	if a.IsRepeat = r.isRepeat; o != Unknown || r.status != http.StatusTooManyRequests {
 		return a
 	}
 	a.Outcome = Busy

@@ -38,6 +38,8 @@ type Answer struct {
 	Money []sale.MoneyReport
 	// Code and Words are the provider's, of an outcome that is none of Accepted and Absent.
 	Code, Words string
+	// IsRepeat: Busy or Halted is not the answer to the first request of the call, which may have moved the money.
+	IsRepeat bool
 	// Wait is how long the provider wants to hear nothing, after Busy.
 	Wait time.Duration
 }
@@ -75,6 +77,7 @@ func unlessMade(ctx context.Context, p Provider, r Request, a Answer) Answer {
 	}
 	asked := p.Ask(ctx, r)
 	if asked.Outcome != Absent {
+		asked.IsRepeat = true
 		return asked
 	}
 	a.Money = asked.Money

@@ -292,3 +292,28 @@ func TestTheHostsOfTheProvidersAreFixed(t *testing.T) {
 		}
 	}
 }
+
+// Such a request may have moved the money: net/http makes it again if its connection breaks.
+func TestBusyOrHaltedOfARepeatSaysNothingOfTheFirstRequest(t *testing.T) {
+	busy, lost, usual := said{429, "", nil}, said{}, said{500, "{}", nil} // the connection is used again
+	halted := said{401, `{"error":{"type":"invalid_request_error","code":"no"},"errorCode":"no","message":"Words."}`, nil}
+	made := stripeError(400, "invalid_request_error", "charge_already_refunded", "Words.")
+	for _, tt := range []struct {
+		provider string
+		answers  []said
+		want     bool
+	}{
+		{Stripe, []said{usual, busy}, false}, {Stripe, []said{usual, lost, busy}, true}, {Stripe, []said{usual, lost, halted}, true},
+		{Adyen, []said{usual, halted}, false}, {Adyen, []said{usual, lost, busy}, true}, {Adyen, []said{usual, lost, halted}, true},
+		{Stripe, []said{usual, made, busy}, true}, {Stripe, []said{usual, made, halted}, true},
+		{WeChatPay, []said{usual, wechat(400, `{"code":"INVALID_REQUEST"}`), busy}, true},
+		{Alipay, []said{usual, alipaySays(refundMember, `{"code":"40004","sub_code":"ACQ.X"}`), busy}, true},
+	} {
+		p, calls := serve(t, tt.provider, tt.answers...)
+		p.Send(t.Context(), request(tt.provider))
+		a := p.Send(t.Context(), request(tt.provider))
+		if (a.Outcome != Busy && a.Outcome != Halted) || a.IsRepeat != tt.want || len(calls()) != len(tt.answers) {
+			t.Errorf("%s: %+v after %d requests, want that it is a repeat: %t", tt.provider, a, len(calls()), tt.want)
+		}
+	}
+}
