@@ -108,7 +108,7 @@ export function refunds(page, sendings) {
     const one = a.code ? undefined : a.body.refunds[0];
     unmarked = one?.outcome === "unmarked" ? "" : word(w.notUnmarked, one?.outcome ?? "busy");
     if (!unmarked) unmarking = "";
-    if (one?.refund) learn([{ line: r.payment, ...one }]);
+    if (one?.refund) learn([{ line: r.payment, ...one, refund: { ...one.refund, late: over(r) } }]);
     render();
   }
 

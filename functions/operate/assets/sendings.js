@@ -32,7 +32,7 @@ function whyNot(r, asOf) {
   if (r.state === "stuck") return "stuck";
   if (r.back) return "part";
   if (provider === "adyen" && r.sent?.state === "unknown" && Date.parse(asOf) - Date.parse(r.sent.at) >= 30 * 86400000) return "old"; // it knows an id no longer
-  return r.at > asOf ? "late" : "";
+  return r.late || r.at > asOf ? "late" : ""; // or its mark was taken back since
 }
 
 /** @param {any} page @param {{total: (rows: Refund[]) => string, sums: (rows: Refund[]) => Map<string, Refund>, focusOn: (key: string) => void}} list */
@@ -82,6 +82,7 @@ export function sendings({ token, render, time, me, mayChange, expire, refundsPl
     const p = press;
     if (!p || p.busy) return;
     const note = typed("given");
+    let sure = !p.text; // no try may have begun it
     // The sums may be beyond 2^53, which JSON.stringify does not write.
     p.text ||= JSON.stringify({ sums: 0, ...p.body, ...(note && { note }) }).replace("0", "{" + [...sums(p.rows)].map(([code, s]) => `"${code}":${s.amount}`).join() + "}");
     [p.busy, p.told] = [true, w.going];
@@ -95,9 +96,11 @@ export function sendings({ token, render, time, me, mayChange, expire, refundsPl
         return render();
       }
       if (!passing(a) && a.code !== "unauthorized") {
-        [p.busy, p.told, p.text] = [false, String(a.body.detail ?? a.code), ""];
+        const why = String(a.body.detail ?? a.code);
+        [p.busy, p.told, p.text] = [false, sure ? why : w.ended + " " + why, sure ? "" : p.text];
         return render();
       }
+      sure = false;
       p.told = w.unsure;
       render();
       if (token()) await rest(a, tries);

@@ -127,7 +127,7 @@ func (s *shop) operate(w http.ResponseWriter, r *http.Request) {
 	event, _ := json.Marshal(object{
 		"version": "2.0", "routeKey": r.Pattern, "queryStringParameters": query, "headers": object{"content-type": r.Header.Get("Content-Type")}, "body": string(body),
 		"pathParameters": object{"saleId": r.PathValue("saleId"), "user": r.PathValue("user")},
-		"requestContext": object{"authorizer": object{"jwt": object{"claims": object{"sub": actor, "roles": "flashsale-" + role}}}},
+		"requestContext": object{"authorizer": object{"jwt": object{"claims": object{"sub": actor, "roles": "flashsale-" + strings.ReplaceAll(role, "+", " flashsale-")}}}},
 	})
 	var response webpage.Response
 	out, err := s.function.Invoke(r.Context(), event)
