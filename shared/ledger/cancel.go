@@ -120,7 +120,7 @@ func (l *Ledger) CancelOrder(ctx context.Context, c sale.Cancellation) (OrderCan
 			if err := refuseToCancel(c, s, held); err != nil {
 				return OrderCancelled{}, err
 			}
-			at := time.UnixMilli(l.now().UnixMilli()).UTC()
+			at := l.millis()
 			actions, err := l.cancelOrder(ctx, c, of, held, at, attempt)
 			if err != nil {
 				return OrderCancelled{}, err

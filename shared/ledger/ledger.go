@@ -72,6 +72,9 @@ func New(api API, name string, o Options) *Ledger {
 // Table returns the ledger's table, for package maintenance.
 func (l *Ledger) Table() *table.Table { return l.table }
 
+// millis is the current instant as the table keeps it.
+func (l *Ledger) millis() time.Time { return time.UnixMilli(l.now().UnixMilli()).UTC() }
+
 // FromEnv returns a ledger over the table named by TABLE_NAME. It fails if that is not
 // set, so that a misconfigured function fails at start (P19). now is Options.Now.
 func FromEnv(cfg aws.Config, now func() time.Time) (*Ledger, error) {

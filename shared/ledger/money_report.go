@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -91,7 +90,7 @@ func guardOf(it table.Item) (*table.Guard, error) {
 func (l *Ledger) takeReport(
 	ctx context.Context, r sale.MoneyReport, stored table.Item, guard *table.Guard,
 ) (a sale.Account, done MoneyTaken, err error) {
-	heard := time.UnixMilli(l.now().UnixMilli()).UTC()
+	heard := l.millis()
 	for left := l.table.UpTo(table.MaxTries); ; {
 		if a, err = table.ReadAccount(r.PaymentID(), stored); err != nil {
 			return a, done, sale.AsInternal(err)

@@ -77,7 +77,7 @@ func isPayment(text string) bool {
 func (l *Ledger) markRefunded(
 	ctx context.Context, saleID, payment, actor string, account table.Item,
 ) (sale.Refund, bool, error) {
-	now := time.UnixMilli(l.now().UnixMilli()).UTC()
+	now := l.millis()
 	others := table.Item{}
 	if actor != "" {
 		others["refundedBy"] = table.S(actor)

@@ -59,7 +59,7 @@ func (l *Ledger) CloseRoll(
 	}); err != nil {
 		return draw.Head{}, sale.AsInternal(err)
 	}
-	head := draw.Head{Roll: draw.RollDigest(&digests), ClosedAt: time.UnixMilli(l.now().UnixMilli()).UTC()}
+	head := draw.Head{Roll: draw.RollDigest(&digests), ClosedAt: l.millis()}
 	for _, n := range counts {
 		head.Entrants += n
 	}

@@ -260,6 +260,3 @@ func (l *Ledger) sendingSales(ctx context.Context, s *sale.Sending) (ids []strin
 	l.sending.Put(s.ID, ids, now, now.Add(sendingSalesAge))
 	return ids, nil
 }
-
-// millis is the current instant as the table keeps it.
-func (l *Ledger) millis() time.Time { return time.UnixMilli(l.now().UnixMilli()).UTC() }

@@ -52,7 +52,7 @@ func (h *Handler) beginSending(ctx context.Context, req *request, event *telemet
 		return nil, &sale.Error{Code: sale.InvalidRequest, Detail: "asOf must be that of a list of refunds", Err: err}
 	}
 	s := sale.Sending{
-		ID: sale.SendingID(asOf, r.ID), AsOf: asOf.UTC(), Count: r.Count, Sums: r.Sums, At: h.now(),
+		ID: sale.SendingID(asOf, r.ID), AsOf: asOf.UTC(), Count: r.Count, Sums: r.Sums,
 		Scope:  sale.SendingScope{SaleID: r.SaleID, Group: r.Group, Payments: r.Payments},
 		Author: sale.Author{Actor: req.actor, Verified: req.verified, Note: r.Note},
 	}
